@@ -1,0 +1,1 @@
+"""Models written once for every mesh."""
