@@ -1,0 +1,59 @@
+//===- Graph.h - records ops lazily ---------------------------------------===//
+#pragma once
+
+#include "dtorch/Graph/Node.h"
+
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace dtorch {
+
+/// What happens where an op's operands match no row of its rule: the cheapest
+/// change is inserted, or the call is an error.
+enum class Mode : uint8_t { Auto, Strict };
+
+/// Records ops as nodes and finds their errors at the call. Threads may record
+/// into one graph; each has its own stack of module calls.
+class Graph {
+public:
+  explicit Graph(Mode mode = Mode::Auto);
+
+  Mode mode() const { return recordMode.load(); }
+  void setMode(Mode mode) { recordMode.store(mode); }
+
+  /// Records a compute op. Operands on the host join the mesh of the others as
+  /// replicated. Throws Error with the location in front.
+  NodeRef record(std::string_view op, std::vector<NodeRef> inputs, Attrs attrs,
+                 Location location = {});
+
+  /// The same global value elsewhere: on the same mesh, from host to mesh or
+  /// back. Gives `node` itself only when nothing changes. Between two meshes
+  /// with devices it is an Error (Absent).
+  NodeRef redistribute(const NodeRef &node, Sharding target,
+                       Location location = {});
+
+  /// Enters and leaves a module call, per thread.
+  void pushScope(std::string path);
+  void popScope();
+
+  /// Recorded nodes that exist, computed or not.
+  int64_t numLiveNodes() const { return registry->size(); }
+  /// Recorded nodes that somebody holds and that have no value yet, oldest
+  /// first: what `sync` computes.
+  std::vector<NodeRef> pendingNodes();
+
+private:
+  NodeRef makeNode(Node::Kind kind, ValueTypeRef type,
+                   std::vector<NodeRef> inputs, Location location);
+  NodeRef recordOp(const OpInfo &op, std::vector<NodeRef> inputs, Attrs attrs,
+                   Location location);
+  ScopeRef currentScope();
+
+  std::atomic<Mode> recordMode;
+  std::shared_ptr<NodeRegistry> registry;
+  std::mutex scopeMutex;
+  std::map<std::thread::id, std::vector<ScopeRef>> scopes;
+};
+
+} // namespace dtorch

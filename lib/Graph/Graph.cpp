@@ -1,0 +1,170 @@
+//===- Graph.cpp - records ops lazily -------------------------------------===//
+
+#include "dtorch/Graph/Graph.h"
+#include "dtorch/Graph/Inference.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace dtorch;
+
+Graph::Graph(Mode mode)
+    : recordMode(mode), registry(std::make_shared<NodeRegistry>()) {}
+
+NodeRef Graph::makeNode(Node::Kind kind, ValueTypeRef type,
+                        std::vector<NodeRef> inputs, Location location) {
+  NodeRef node(new Node(kind, std::move(type)));
+  node->operands = std::move(inputs);
+  node->place = location;
+  node->moduleCall = currentScope();
+  node->strictMode = mode() == Mode::Strict;
+  node->registry = registry;
+  registry->insert(*node);
+  return node;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// Whether an operand's number makes a pending product or quotient wrong: the
+/// devices that hold zeros would give 0 * infinity or 0 / 0, which is NaN.
+static bool breaksPending(std::string_view kind, const Node &scalar,
+                          bool isRhs) {
+  if (!scalar.isScalar())
+    return false;
+  double number = scalar.number();
+  if (kind == "mul")
+    return !std::isfinite(number);
+  return kind == "div" && isRhs && (number == 0 || !std::isfinite(number));
+}
+
+/// The operand of a `binary` that must be reduced first because of the other
+/// one's number; -1 if none.
+static int64_t operandToReduce(const OpInfo &op,
+                               std::span<const NodeRef> inputs,
+                               const Attrs &attrs) {
+  if (op.name != "binary" || inputs.size() != 2)
+    return -1;
+  const AttrValue *kind = attrs.find("kind");
+  const std::string *name = kind ? std::get_if<std::string>(kind) : nullptr;
+  if (!name)
+    return -1;
+  for (int64_t scalar : {0, 1})
+    if (breaksPending(*name, *inputs[scalar], scalar == 1) &&
+        inputs[1 - scalar]->normalSharding().hasPartial())
+      return 1 - scalar;
+  return -1;
+}
+
+static Sharding reduced(Sharding sharding) {
+  for (Placement &placement : sharding.placements)
+    if (placement.isPartial())
+      placement = Placement::replicate();
+  return sharding;
+}
+
+NodeRef Graph::recordOp(const OpInfo &op, std::vector<NodeRef> inputs,
+                        Attrs attrs, Location location) {
+  bool strict = mode() == Mode::Strict;
+  if (int64_t i = operandToReduce(op, inputs, attrs); i >= 0) {
+    const Sharding &pending = inputs[i]->normalSharding();
+    if (strict)
+      throw Error(describe(op, attrs) + ": a pending value must be reduced " +
+                      "before it meets the number " +
+                      std::to_string(inputs[1 - i]->number()) + ", got " +
+                      pending.placementsStr() + "; redistribute it first",
+                  ErrorKind::Placement);
+    Sharding target = reduced(pending);
+    inputs[i] = redistribute(inputs[i], std::move(target), location);
+  }
+  std::vector<ValueTypeRef> types;
+  types.reserve(inputs.size());
+  for (const NodeRef &input : inputs)
+    types.push_back(input->typeRef());
+  OpUseRef use = inferUse(op, std::move(types), std::move(attrs), strict);
+  NodeRef node =
+      makeNode(Node::Kind::Op, use->result, std::move(inputs), location);
+  node->opUse = std::move(use);
+  return node;
+}
+
+NodeRef Graph::record(std::string_view name, std::vector<NodeRef> inputs,
+                      Attrs attrs, Location location) {
+  return withLocation(location, [&] {
+    const OpInfo *op = lookupOp(name);
+    if (!op)
+      throw Error(std::string(name) + ": there is no op of this name");
+    return recordOp(*op, std::move(inputs), std::move(attrs), location);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Redistribute
+//===----------------------------------------------------------------------===//
+
+NodeRef Graph::redistribute(const NodeRef &node, Sharding target,
+                            Location location) {
+  if (node->sharding() == target)
+    return node;
+  withLocation(location, [&] {
+    target.verify(node->type().shape);
+    const Sharding &source = node->sharding();
+    if (!source.isHost() && !target.isHost() &&
+        !sameMesh(source.mesh, target.mesh))
+      throw Error("redistribute: moving between two meshes with devices is "
+                  "not available yet, got " +
+                      source.mesh->str() + " to " + target.mesh->str(),
+                  ErrorKind::Absent);
+  });
+  Sharding normal = normalised(target, node->type().shape);
+  auto type = std::make_shared<ValueType>(
+      ValueType{node->type(), std::move(target), std::move(normal)});
+  return makeNode(Node::Kind::Redistribute, std::move(type), {node}, location);
+}
+
+//===----------------------------------------------------------------------===//
+// Module calls and holding
+//===----------------------------------------------------------------------===//
+
+void Graph::pushScope(std::string path) {
+  std::lock_guard<std::mutex> guard(scopeMutex);
+  auto &stack = scopes[std::this_thread::get_id()];
+  stack.push_back(std::make_shared<const Scope>(
+      Scope{std::move(path), stack.empty() ? nullptr : stack.back()}));
+}
+
+void Graph::popScope() {
+  std::lock_guard<std::mutex> guard(scopeMutex);
+  auto it = scopes.find(std::this_thread::get_id());
+  if (it == scopes.end())
+    throw Error("pop_scope: this thread is in no module call",
+                ErrorKind::Runtime);
+  it->second.pop_back();
+  if (it->second.empty())
+    scopes.erase(it);
+}
+
+ScopeRef Graph::currentScope() {
+  std::lock_guard<std::mutex> guard(scopeMutex);
+  auto it = scopes.find(std::this_thread::get_id());
+  return it == scopes.end() ? nullptr : it->second.back();
+}
+
+std::vector<NodeRef> Graph::pendingNodes() {
+  std::vector<NodeRef> nodes = registry->nodes();
+  std::erase_if(nodes, [](const NodeRef &node) { return node->computed(); });
+  // What only other pending nodes hold is computed on the way.
+  std::map<const Node *, long> uses;
+  for (const NodeRef &node : nodes)
+    for (const NodeRef &input : node->inputs())
+      ++uses[input.get()];
+  std::erase_if(nodes, [&](const NodeRef &node) {
+    auto it = uses.find(node.get());
+    return node.use_count() <= 1 + (it == uses.end() ? 0 : it->second);
+  });
+  std::sort(nodes.begin(), nodes.end(), [](const auto &a, const auto &b) {
+    return a->sequence() < b->sequence();
+  });
+  return nodes;
+}
