@@ -77,7 +77,7 @@ def main() -> int:
         meshes = [(arguments.dp or 1, arguments.tp or 1)]
     devices = max(dp * tp for dp, tp in meshes)
     variable = "DTORCH_NUM_GPU_WHEN_ENABLE_DTENSOR_IN_SAME_DEVICE"
-    if int(os.environ.get(variable, 8)) < devices:
+    if int(os.environ.get(variable, "8")) < devices:
         os.environ[variable] = str(devices)
 
     from dtorch.testing import smollm2

@@ -32,10 +32,7 @@ _TYPES = {
     "BF16": dtypes.bfloat16,
     "I64": dtypes.int64,
     "I32": dtypes.int32,
-    "I16": dtypes.int16,
-    "I8": dtypes.int8,
-    "U8": dtypes.uint8,
-    "BOOL": dtypes.bool,
+    "BOOL": dtypes.bool_,
 }
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import dtorch
 import dtorch.nn.functional as F
+
+import dtorch
 from dtorch import (
     DeviceMesh,
     Graph,
