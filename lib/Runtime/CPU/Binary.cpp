@@ -1,0 +1,144 @@
+//===- Binary.cpp - elementwise arithmetic of two tensors -----------------===//
+#include "Broadcast.h"
+#include "Math.h"
+
+namespace dtorch::cpu {
+
+BroadcastLoops::BroadcastLoops(const TensorSpec &lhs, const TensorSpec &rhs,
+                               const TensorSpec &result) {
+  const Shape &shape = result.local();
+  empty = result.box.empty();
+  Shape l = broadcastStrides(lhs, shape.size()), r = broadcastStrides(rhs, shape.size());
+  bool first = true;
+  for (size_t d = shape.size(); d-- > 0 && !empty;) {
+    if (shape[d] == 1)
+      continue;
+    if (first) {
+      inner = shape[d];
+      lhsMoves = l[d] != 0;
+      rhsMoves = r[d] != 0;
+      first = false;
+    } else if (sizes.empty() && l[d] == (lhsMoves ? inner : 0) &&
+               r[d] == (rhsMoves ? inner : 0)) {
+      inner *= shape[d];
+    } else if (!sizes.empty() && l[d] == lhsSteps.back() * sizes.back() &&
+               r[d] == rhsSteps.back() * sizes.back()) {
+      sizes.back() *= shape[d];
+    } else {
+      sizes.push_back(shape[d]);
+      lhsSteps.push_back(l[d]);
+      rhsSteps.push_back(r[d]);
+    }
+  }
+  std::reverse(sizes.begin(), sizes.end());
+  std::reverse(lhsSteps.begin(), lhsSteps.end());
+  std::reverse(rhsSteps.begin(), rhsSteps.end());
+}
+
+namespace {
+
+/// Integer powers by squaring; a negative exponent truncates 1 / x^|e|.
+template <typename T> T integerPower(T x, T exponent) {
+  if (exponent < 0) {
+    if (x == 1)
+      return 1;
+    if (x == -1)
+      return exponent % 2 ? -1 : 1;
+    return 0;
+  }
+  std::make_unsigned_t<T> result = 1, base = x;
+  for (; exponent; exponent >>= 1, base *= base)
+    if (exponent & 1)
+      result *= base;
+  return result;
+}
+
+/// Common exponents are computed as PyTorch does, exactly where possible.
+template <typename T> T power(T x, T exponent) {
+  if (exponent == T(2))
+    return x * x;
+  if (exponent == T(0.5))
+    return std::sqrt(x);
+  if (exponent == T(3))
+    return x * x * x;
+  if (exponent == T(-1))
+    return T(1) / x;
+  return std::pow(x, exponent);
+}
+
+template <typename T>
+PreparedKernel arithmeticOf(const std::string &kind, const BroadcastLoops &loops) {
+  using C = Compute<T>;
+  if (kind == "maximum")
+    return broadcast<T, T>(loops, [](C a, C b) { return maxNaN(a, b); });
+  if (kind == "minimum")
+    return broadcast<T, T>(loops, [](C a, C b) { return minNaN(a, b); });
+  if constexpr (std::is_same_v<T, bool>) {
+    if (kind == "add")
+      return broadcast<T, T>(loops, [](bool a, bool b) { return a || b; });
+    if (kind == "mul")
+      return broadcast<T, T>(loops, [](bool a, bool b) { return a && b; });
+    return nullptr;
+  } else {
+    if (kind == "add")
+      return broadcast<T, T>(loops, [](C a, C b) { return a + b; });
+    if (kind == "sub")
+      return broadcast<T, T>(loops, [](C a, C b) { return a - b; });
+    if (kind == "mul")
+      return broadcast<T, T>(loops, [](C a, C b) { return a * b; });
+    if (kind == "pow") {
+      if constexpr (isFloat<T>)
+        return broadcast<T, T>(loops, [](C a, C b) { return power(a, b); });
+      else
+        return broadcast<T, T>(loops, [](C a, C b) { return integerPower(a, b); });
+    }
+    return nullptr;
+  }
+}
+
+/// Division has a floating result, also of integers (fp32 then).
+template <typename T> PreparedKernel divisionOf(const BroadcastLoops &loops) {
+  using C = Compute<T>;
+  if constexpr (isFloat<T>)
+    return broadcast<T, T>(loops, [](C a, C b) { return a / b; });
+  else
+    return broadcast<T, float>(loops, [](T a, T b) {
+      return static_cast<float>(a) / static_cast<float>(b);
+    });
+}
+
+PreparedKernel prepareBinary(const KernelSpec &spec) {
+  const std::string &kind = spec.attrs.getString("kind");
+  if (spec.inputs[0].dtype != spec.inputs[1].dtype)
+    throw Error("binary " + kind + ": both operands have one element type, found " +
+                    std::string(toString(spec.inputs[0].dtype)) + " and " +
+                    std::string(toString(spec.inputs[1].dtype)),
+                ErrorKind::Type);
+  BroadcastLoops loops(spec.inputs[0], spec.inputs[1], spec.outputs[0]);
+  PreparedKernel kernel = prepareArithmetic(kind, spec, loops);
+  if (!kernel)
+    kernel = prepareComparison(kind, spec, loops);
+  if (!kernel)
+    throwAbsent("binary " + kind, spec.inputs[0].dtype);
+  return kernel;
+}
+
+DTORCH_CPU_KERNEL("binary", prepareBinary);
+
+} // namespace
+
+PreparedKernel prepareArithmetic(const std::string &kind, const KernelSpec &spec,
+                                 const BroadcastLoops &loops) {
+  return dispatch(spec.inputs[0].dtype, [&](auto tag) -> PreparedKernel {
+    using T = typename decltype(tag)::type;
+    if (kind == "div") {
+      DType expected = isFloat<T> ? spec.inputs[0].dtype : DType::Float32;
+      return spec.outputs[0].dtype == expected ? divisionOf<T>(loops) : nullptr;
+    }
+    if (spec.outputs[0].dtype != spec.inputs[0].dtype)
+      return nullptr;
+    return arithmeticOf<T>(kind, loops);
+  });
+}
+
+} // namespace dtorch::cpu
