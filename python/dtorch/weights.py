@@ -20,6 +20,7 @@ import numpy as np
 from dtorch import dtypes
 from dtorch.arrays import HostArray, from_any, numpy_dtype
 from dtorch.nn import Module
+from dtorch.tensor import Tensor
 
 INDEX_NAME = "model.safetensors.index.json"
 SINGLE_NAME = "model.safetensors"
@@ -148,7 +149,7 @@ def save_file(
     from safetensors import TensorSpec, serialize_file
 
     # The arrays must outlive the specs, which hold addresses.
-    values = {name: from_any(value) for name, value in tensors.items()}
+    values = {name: _host_memory(value) for name, value in tensors.items()}
     arrays = {name: np.ascontiguousarray(value.array) for name, value in values.items()}
     serialize_file(
         {
@@ -163,6 +164,10 @@ def save_file(
         os.fspath(path),
         metadata=dict(metadata) if metadata else None,
     )
+
+
+def _host_memory(value: Any) -> HostArray:
+    return value._host_value() if isinstance(value, Tensor) else from_any(value)
 
 
 def _read_header(file: Path) -> dict[str, _Entry]:
