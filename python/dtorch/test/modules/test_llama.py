@@ -23,7 +23,6 @@ def _test_llama(test_case, device):
         num_attention_heads=8,
         intermediate_size=2752,
         vocab_size=32000,
-        initializer_range=0.2,
     )
     torch.manual_seed(0)
     torch_llama = TorchLlamaForCausalLM(config).eval()
