@@ -16,6 +16,10 @@
 //   select: h(1 2)       factor h may shard while operands 1 and 2 stay R: the
 //                        kernel picks its part by position
 //
+// In `whole` and `reduce`, `[dims]` stands for the dims of operand 0 that the
+// attribute `dims` (an int or a list of ints) names. Reduced ones are left out
+// of the results, or kept with size 1 when the attribute `keepdim` is true.
+//
 // Ops whose rule depends on attributes or shapes build a BoundRule in C++.
 //
 // A bound rule knows the sizes. It expands to rows: one placement per tensor
@@ -27,6 +31,7 @@
 #pragma once
 
 #include "dtorch/Sharding/Sharding.h"
+#include "dtorch/Support/Attrs.h"
 
 #include <optional>
 #include <string_view>
@@ -87,10 +92,13 @@ public:
 
   /// Binds sizes: checks ranks and that sizes of one factor agree (a size-1
   /// dim broadcasts only under `...`), and computes result shapes. `subject`
-  /// begins the messages. `factorSizes` gives sizes of factors that no operand
-  /// determines (the d of a split `(h d) -> h d`).
+  /// begins the messages, `names` names the operands in them. `factorSizes`
+  /// gives sizes of factors that no operand determines (the d of a split
+  /// `(h d) -> h d`); `attrs` those of `[dims]` targets.
   BoundRule bind(std::string_view subject, std::span<const Shape> operandShapes,
-                 std::span<const std::pair<std::string, int64_t>> factorSizes = {}) const;
+                 std::span<const std::pair<std::string, int64_t>> factorSizes = {},
+                 const Attrs &attrs = {},
+                 std::span<const std::string_view> names = {}) const;
 
   struct Term { ///< one dim: factor indices, major first; empty means `...`
     std::vector<int64_t> factors;
@@ -102,6 +110,8 @@ public:
   std::vector<std::optional<ReduceKind>> reduce;
   std::vector<std::vector<int64_t>> select;
   std::vector<PartialClause> partials;
+  std::vector<std::string> wholeAttrs; ///< `[dims]` targets
+  std::vector<std::pair<std::string, ReduceKind>> reduceAttrs;
   std::string text;
 };
 
