@@ -2,6 +2,7 @@
 
 #include "dtorch/Graph/Graph.h"
 #include "dtorch/Graph/Inference.h"
+#include "dtorch/Sharding/RedistributePlan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -103,21 +104,38 @@ NodeRef Graph::record(std::string_view name, std::vector<NodeRef> inputs,
 // Redistribute
 //===----------------------------------------------------------------------===//
 
+/// Whether a value may go from one place to another at all.
+static void checkRedistribute(const Node &node, const Sharding &target,
+                              const Sharding &normal) {
+  const Sharding &source = node.normalSharding();
+  if (source.isHost() || target.isHost()) {
+    for (const Placement &placement : target.placements)
+      if (placement.isPartial() && placement.reduce != ReduceKind::Sum)
+        throw Error("redistribute: only a sum can be left pending, got " +
+                        target.placementsStr(),
+                    ErrorKind::Placement);
+    return;
+  }
+  if (!sameMesh(source.mesh, target.mesh))
+    throw Error("redistribute: moving between two meshes with devices is not "
+                "available yet, got " +
+                    source.mesh->str() + " to " + target.mesh->str(),
+                ErrorKind::Absent);
+  // Plans are kept, so the compiler finds this one again.
+  planRedistribute(source, normal, node.type().shape,
+                   itemSize(node.type().dtype));
+}
+
 NodeRef Graph::redistribute(const NodeRef &node, Sharding target,
                             Location location) {
   if (node->sharding() == target)
     return node;
-  withLocation(location, [&] {
+  Sharding normal = withLocation(location, [&] {
     target.verify(node->type().shape);
-    const Sharding &source = node->sharding();
-    if (!source.isHost() && !target.isHost() &&
-        !sameMesh(source.mesh, target.mesh))
-      throw Error("redistribute: moving between two meshes with devices is "
-                  "not available yet, got " +
-                      source.mesh->str() + " to " + target.mesh->str(),
-                  ErrorKind::Absent);
+    Sharding result = normalised(target, node->type().shape);
+    checkRedistribute(*node, target, result);
+    return result;
   });
-  Sharding normal = normalised(target, node->type().shape);
   auto type = std::make_shared<ValueType>(
       ValueType{node->type(), std::move(target), std::move(normal)});
   return makeNode(Node::Kind::Redistribute, std::move(type), {node}, location);

@@ -14,7 +14,8 @@ Program compileCapture(const Capture &capture, const std::string &dumpDir);
 /// Writes the inputs that are not parameters under their argument names.
 void writeInputs(const Capture &capture, const std::string &path);
 
-/// Ops that passes visited in this process.
+/// Ops that passes have worked on in this process (Dialect/Transforms/Passes.h,
+/// declared here for files without MLIR).
 int64_t passWork();
 
 } // namespace dtorch
