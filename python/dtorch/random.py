@@ -1,0 +1,32 @@
+"""The process's random state: a seed, and one offset per random tensor.
+
+Numbers are counter-based (Philox) and keyed by the global element index, so a
+seed gives the same tensor on every mesh.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+__all__ = ["initial_seed", "manual_seed", "next_key"]
+
+_seed = secrets.randbits(63)
+_offset = 0
+
+
+def manual_seed(seed: int) -> None:
+    """Starts the random numbers afresh: equal seeds, equal tensors."""
+    global _seed, _offset
+    _seed, _offset = int(seed) & (2**63 - 1), 0
+
+
+def initial_seed() -> int:
+    """The seed in use."""
+    return _seed
+
+
+def next_key() -> tuple[int, int]:
+    """Seed and offset of the next random tensor."""
+    global _offset
+    _offset += 1
+    return _seed, _offset - 1
