@@ -63,6 +63,7 @@ struct OpInfo {
   std::string_view summary;
   int64_t minOperands, maxOperands; ///< maxOperands -1: any number
   std::vector<std::string_view> operandNames; ///< for messages
+  std::string_view operandDTypes; ///< see Dtorch_ComputeOp in ComputeOps.td
   std::vector<AttrInfo> attrs;
   std::string_view resultDType;
   PlacementRule rule;                  ///< when neither kinds nor function

@@ -26,6 +26,10 @@ class Dtorch_ComputeOp<string mnemonic, string rule = "", string dtype = "same">
   string ruleFunction = "";      // a function of lib/Ops; or
   list<OpKind> kinds = [];       // one text per value of `kind`
   string resultDType = dtype;
+  // Element types that operands may have, one word each, the last for all that
+  // follow: any, T (all of them equal), float, int, mask (bool or T), or the
+  // names of dtypes, split by `|`.
+  string operandDTypes = "any";
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
@@ -60,6 +64,7 @@ def Dtorch_UnaryOp : Dtorch_ComputeOp<"unary"> {
 
 def Dtorch_BinaryOp : Dtorch_ComputeOp<"binary"> {
   let summary = "Elementwise function of two tensors, broadcast";
+  let operandDTypes = "T";
   let description = [{Both operands have one element type (recording casts first).
     A zero factor of a pending product times infinity on another device would be
     NaN; recording reduces first where a scalar says so.}];
@@ -94,29 +99,34 @@ def Dtorch_CastOp : Dtorch_ComputeOp<"cast", "", "attr"> {
 def Dtorch_MatmulOp : Dtorch_ComputeOp<"matmul",
     "... m k, ... k n -> ... m n ; reduce: k=sum ; partial: sum(0) sum(1)"> {
   let summary = "Batched matrix product, batch dims broadcast";
+  let operandDTypes = "T";
   let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs);
 }
 
 def Dtorch_LinearOp : Dtorch_ComputeOp<"linear",
     "... k, n k -> ... n ; reduce: k=sum ; partial: sum(0) sum(1)"> {
   let summary = "input @ weight.T; a bias is an add after it";
+  let operandDTypes = "T";
   let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$weight);
 }
 
 def Dtorch_EmbeddingOp : Dtorch_ComputeOp<"embedding",
     "v d, ... -> ... d ; reduce: v=sum ; offset: v ; partial: sum(0)"> {
   let summary = "Rows of weight [v, d] at integer indices";
+  let operandDTypes = "any int";
   let description = [{An index outside [0, v) is an error when the op runs.}];
   let arguments = (ins AnyRankedTensor:$weight, AnyRankedTensor:$indices);
 }
 
 def Dtorch_SoftmaxOp : Dtorch_ComputeOp<"softmax", "... -> ... ; whole: [dim]"> {
   let summary = "Softmax over one dim, computed in fp32";
+  let operandDTypes = "float";
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim);
 }
 
 def Dtorch_RMSNormOp : Dtorch_ComputeOp<"rms_norm", "..., -> ... ; whole: [dims]"> {
   let summary = "x / sqrt(mean(x*x over dims) + eps), computed in fp32";
+  let operandDTypes = "float float32";
   let description = [{eps is a 0-dim float32 tensor. A weight is a mul after it.}];
   let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$eps,
                    DenseI64ArrayAttr:$dims);
@@ -124,6 +134,7 @@ def Dtorch_RMSNormOp : Dtorch_ComputeOp<"rms_norm", "..., -> ... ; whole: [dims]
 
 def Dtorch_SDPAOp : Dtorch_ComputeOp<"sdpa"> {
   let summary = "Scaled dot-product attention";
+  let operandDTypes = "T T T float32 mask";
   let description = [{
     query [..., H, L, E], key [..., Hkv, S, E], value [..., Hkv, S, Ev], scale
     a 0-dim float32 tensor, and optionally a mask that broadcasts to
@@ -177,12 +188,14 @@ def Dtorch_SliceOp : Dtorch_ComputeOp<"slice"> {
 
 def Dtorch_CatOp : Dtorch_ComputeOp<"cat"> {
   let summary = "Concatenation along one dim, which is whole";
+  let operandDTypes = "T";
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, I64Attr:$dim);
   let ruleFunction = "catRule";
 }
 
 def Dtorch_ArangeOp : Dtorch_ComputeOp<"arange", "", "attr"> {
   let summary = "start + i * step for i in [0, size)";
+  let operandDTypes = "int64|float64";
   let description = [{start and step are 0-dim tensors, int64 or float64.}];
   let arguments = (ins AnyRankedTensor:$start, AnyRankedTensor:$step,
                    I64Attr:$size, StrAttr:$dtype);
@@ -198,6 +211,7 @@ def Dtorch_FullOp : Dtorch_ComputeOp<"full", "", "attr"> {
 
 def Dtorch_RandomOp : Dtorch_ComputeOp<"random", "", "attr"> {
   let summary = "Counter-based random numbers keyed by global element index";
+  let operandDTypes = "int64";
   let description = [{
     Philox4x32-10 with key = seed and counter = (global element index / 4 as a
     64-bit number, offset), word index % 4; `kind` is "normal" (Box-Muller over

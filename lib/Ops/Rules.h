@@ -1,0 +1,66 @@
+//===- Rules.h - C++ placement rules ----------------------------*- C++ -*-===//
+//
+// Ops whose rule depends on attributes or shapes build a BoundRule here, one
+// file per family. Which functions there are follows from the ODS definitions.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dtorch/Ops/OpTable.h"
+
+namespace dtorch {
+
+#define GET_RULE_FUNCTIONS
+#include "dtorch/Ops/OpTable.inc"
+#undef GET_RULE_FUNCTIONS
+
+/// What users call the op: its kind if it has kinds, else its name.
+std::string_view subjectOf(const OpCall &call);
+
+/// Throws "subject: message".
+[[noreturn]] void failCall(const OpCall &call, const std::string &message,
+                           ErrorKind kind = ErrorKind::Value);
+
+/// Name of operand i in messages: "weight", "inputs[2]".
+std::string operandName(const OpCall &call, size_t i);
+
+/// Checks number and element types of operands, and presence and type of
+/// attributes.
+void checkCall(const OpCall &call);
+
+/// Element type of the result; `rule` is one of "same", "bool", …
+DType resultDType(const OpCall &call, std::string_view rule);
+
+/// "dim must be in [0, 3), got 3" (an IndexError).
+void checkDim(const OpCall &call, std::string_view what, int64_t dim,
+              int64_t rank);
+
+/// A list attribute of one number per dim; checks its length.
+const std::vector<int64_t> &perDim(const OpCall &call, std::string_view name,
+                                   size_t rank);
+
+/// An attribute `shape`; checks that sizes are at least 0.
+Shape shapeAttr(const OpCall &call);
+
+/// A rule under construction: operand shapes filled in, no dim shards yet.
+class RuleBuilder {
+public:
+  explicit RuleBuilder(const OpCall &call);
+
+  int64_t addFactor(std::string name, int64_t size);
+  void setOperand(size_t operand, size_t dim, int64_t factor,
+                  int64_t granule = 1) {
+    rule.operands[operand][dim] = {factor, granule};
+  }
+  void setResult(size_t dim, int64_t factor, int64_t granule = 1) {
+    rule.results[0][dim] = {factor, granule};
+  }
+  void setResultShape(Shape shape);
+  /// All operands together may be pending, in every kind given.
+  void passPending(std::initializer_list<ReduceKind> kinds);
+  BoundRule take() { return std::move(rule); }
+
+  BoundRule rule;
+};
+
+} // namespace dtorch
