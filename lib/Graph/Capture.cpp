@@ -2,6 +2,8 @@
 
 #include "dtorch/Graph/Capture.h"
 
+#include "Key.h"
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -71,14 +73,20 @@ Capture dtorch::capture(std::span<const NodeRef> wanted) {
 }
 
 std::vector<std::string> dtorch::argumentNames(const Capture &capture) {
-  std::vector<std::string> names;
-  std::unordered_set<std::string> taken;
+  // Names that users gave go first; `owners` says to which value.
+  std::unordered_map<std::string, int64_t> owners;
+  auto identity = [](const Node &input) {
+    return input.origin >= 0 ? input.origin : input.sequence();
+  };
   for (const NodeRef &input : capture.inputs)
-    taken.insert(input->name); // a name of the user's goes first
-  std::unordered_set<std::string> given;
+    if (!input->name.empty())
+      owners.try_emplace(input->name, identity(*input));
+
+  std::vector<std::string> names;
   std::unordered_map<std::string, int64_t> counts;
   for (const NodeRef &input : capture.inputs) {
-    if (!input->name.empty() && given.insert(input->name).second) {
+    auto owner = owners.find(input->name);
+    if (owner != owners.end() && owner->second == identity(*input)) {
       names.push_back(input->name);
       continue;
     }
@@ -89,7 +97,7 @@ std::vector<std::string> dtorch::argumentNames(const Capture &capture) {
     std::string name;
     do
       name = stem + std::to_string(counts[stem]++);
-    while (taken.count(name) || !given.insert(name).second);
+    while (!owners.try_emplace(name, identity(*input)).second);
     names.push_back(std::move(name));
   }
   return names;
@@ -98,65 +106,6 @@ std::vector<std::string> dtorch::argumentNames(const Capture &capture) {
 //===----------------------------------------------------------------------===//
 // The structure
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// Appends numbers and texts so that different contents give different bytes.
-class Key {
-public:
-  void add(int64_t number) {
-    text.append(reinterpret_cast<const char *>(&number), sizeof(number));
-  }
-  void add(std::string_view string) {
-    add(static_cast<int64_t>(string.size()));
-    text += string;
-  }
-  void add(std::span<const int64_t> numbers) {
-    add(static_cast<int64_t>(numbers.size()));
-    for (int64_t number : numbers)
-      add(number);
-  }
-  void add(const AttrValue &value) {
-    add(static_cast<int64_t>(value.index()));
-    std::visit(
-        [this](const auto &v) {
-          using T = std::decay_t<decltype(v)>;
-          if constexpr (std::is_same_v<T, double>)
-            text.append(reinterpret_cast<const char *>(&v), sizeof(v));
-          else if constexpr (std::is_arithmetic_v<T>)
-            add(static_cast<int64_t>(v));
-          else if constexpr (std::is_same_v<T, std::string>)
-            add(std::string_view(v));
-          else
-            add(std::span<const int64_t>(v));
-        },
-        value);
-  }
-  void add(const Attrs &attrs) {
-    for (const auto &[name, value] : attrs) {
-      add(std::string_view(name));
-      add(value);
-    }
-    add(int64_t(-1));
-  }
-  void add(const Sharding &sharding) {
-    add(std::string_view(sharding.mesh->str()));
-    add(std::string_view(sharding.placementsStr()));
-  }
-  /// Scopes by number, in order of first use, each with its parent.
-  void add(const Scope *scope) {
-    if (!scope)
-      return add(int64_t(-1));
-    auto [it, isNew] = scopes.try_emplace(scope, scopes.size());
-    add(it->second);
-    if (isNew)
-      add(scope->parent.get());
-  }
-  std::string text;
-
-private:
-  std::unordered_map<const Scope *, int64_t> scopes;
-};
-} // namespace
 
 std::string dtorch::structureKey(const Capture &capture) {
   Key key;
@@ -168,15 +117,9 @@ std::string dtorch::structureKey(const Capture &capture) {
   // Types and placements of the steps follow from those of the inputs.
   for (const Capture::Step &step : capture.steps) {
     const Node &node = *step.node;
-    if (const OpUseRef &use = node.use()) {
-      key.add(use->op->name);
-      key.add(use->attrs);
-    } else {
-      key.add(std::string_view("redistribute"));
-      key.add(node.normalSharding());
-    }
+    key.addOp(node);
     key.add(std::span<const int64_t>(step.operands));
-    key.add(int64_t(node.strict()) * 2 + step.stored);
+    key.add(int64_t(step.stored));
     key.add(node.scope().get());
   }
   return std::move(key.text);

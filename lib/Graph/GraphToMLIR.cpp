@@ -59,26 +59,29 @@ mlir::Location Builder::functionLocation(const Outline::Function &function) {
                                  : item.location);
 }
 
-/// An argument of a repeated function has a sharding in the IR if it has one
-/// at every call: inputs, parameters and redistributed values have.
+/// An argument of a repeated function has a sharding in the IR if it has the
+/// same one at every call: inputs, parameters and redistributed values have.
 void Builder::findPlacedArguments() {
   for (const Outline::Function &function : outline.functions)
     placedArguments.emplace_back(function.arguments.size(), true);
   const Outline::Function &main = outline.functions.back();
-  // Whether each value of main carries a sharding.
-  std::vector<bool> placed(main.arguments.size(), true);
+  // The nodes of main's values; of a call's results those of the first call.
+  std::vector<const Node *> values = main.arguments;
   for (const Outline::Item &item : main.items) {
     if (item.step >= 0) {
-      placed.push_back(isPlaced(*capture.steps[item.step].node));
+      values.push_back(capture.steps[item.step].node.get());
       continue;
     }
-    std::vector<bool> &arguments = placedArguments[item.function];
-    for (size_t i = 0; i < arguments.size(); ++i)
-      arguments[i] = arguments[i] && placed[item.operands[i]];
     const Outline::Function &callee = outline.functions[item.function];
+    for (size_t i = 0; i < callee.arguments.size(); ++i) {
+      const Node &node = *values[item.operands[i]];
+      if (!isPlaced(node) ||
+          !(node.normalSharding() == callee.arguments[i]->normalSharding()))
+        placedArguments[item.function][i] = false;
+    }
     for (int64_t result : callee.results) {
       int64_t local = result - static_cast<int64_t>(callee.arguments.size());
-      placed.push_back(isPlaced(*capture.steps[callee.items[local].step].node));
+      values.push_back(capture.steps[callee.items[local].step].node.get());
     }
   }
 }

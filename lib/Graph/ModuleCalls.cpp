@@ -10,8 +10,11 @@
 
 #include "dtorch/Graph/ModuleCalls.h"
 
+#include "Key.h"
+
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -45,7 +48,7 @@ public:
 private:
   void findCalls();
   int64_t callOf(const Scope *scope);
-  bool describe(Call &call, std::string &signature);
+  std::optional<std::string> describe(Call &call);
   void findResults();
   void chooseGroups();
   bool insideChosen(int64_t call, int64_t group) const;
@@ -92,43 +95,43 @@ void Outliner::findCalls() {
   }
 }
 
-/// Fills in what the call takes from outside and writes its signature. False
+/// What a call sees of a value from outside: its type and mesh, and of a
+/// parameter its placements. Those of other values may differ from call to
+/// call; the passes then make a copy of the function.
+static void addExternal(Key &key, const Node &node) {
+  key.add(int64_t(node.type().dtype));
+  key.add(std::span<const int64_t>(node.type().shape));
+  if (node.parameter)
+    key.add(node.normalSharding());
+  else
+    key.add(std::string_view(node.normalSharding().mesh->str()));
+}
+
+/// Fills in what the call takes from outside, and gives its signature. Nothing
 /// if the call cannot be one function: something that it needs is computed
 /// outside after it began (threads that record at once can do that).
-bool Outliner::describe(Call &call, std::string &signature) {
+std::optional<std::string> Outliner::describe(Call &call) {
+  Key key;
   std::unordered_map<int64_t, int64_t> inside, outside;
   for (int64_t step : call.steps) {
-    const Node &node = *capture.steps[step].node;
-    if (const OpUseRef &use = node.use()) {
-      // Equal uses are shared, so their address stands for op, attributes,
-      // operand types and shardings while the capture keeps them alive.
-      signature += std::to_string(reinterpret_cast<uintptr_t>(use.get()));
-    } else {
-      signature += "redistribute " + node.normalSharding().mesh->str() +
-                   node.normalSharding().placementsStr();
-    }
-    signature += node.strict() ? " strict" : "";
+    key.addOp(*capture.steps[step].node);
     for (int64_t operand : capture.steps[step].operands) {
       if (auto it = inside.find(operand); it != inside.end()) {
-        signature += " %" + std::to_string(it->second);
+        key.add(it->second);
         continue;
       }
       auto [it, isNew] = outside.try_emplace(operand, outside.size());
-      signature += " $" + std::to_string(it->second);
+      key.add(-1 - it->second);
       if (!isNew)
         continue;
-      call.externals.push_back(operand);
-      const Node &external = capture.node(operand);
-      signature += ":" + external.type().str() +
-                   external.normalSharding().mesh->str() +
-                   external.normalSharding().placementsStr();
       if (operand > capture.valueOf(call.steps.front()))
-        return false;
+        return std::nullopt;
+      call.externals.push_back(operand);
+      addExternal(key, capture.node(operand));
     }
-    signature += "\n";
     inside.try_emplace(capture.valueOf(step), inside.size());
   }
-  return true;
+  return std::move(key.text);
 }
 
 void Outliner::findResults() {
@@ -171,11 +174,13 @@ void Outliner::chooseGroups() {
   std::map<std::string, size_t> bySignature;
   std::vector<std::vector<int64_t>> candidates;
   for (size_t i = 0; i < calls.size(); ++i) {
-    std::string signature;
-    if (calls[i].steps.size() < 2 || !describe(calls[i], signature))
+    if (calls[i].steps.size() < 2)
+      continue;
+    std::optional<std::string> signature = describe(calls[i]);
+    if (!signature)
       continue;
     auto [it, isNew] =
-        bySignature.try_emplace(std::move(signature), candidates.size());
+        bySignature.try_emplace(std::move(*signature), candidates.size());
     if (isNew)
       candidates.emplace_back();
     candidates[it->second].push_back(static_cast<int64_t>(i));

@@ -56,6 +56,8 @@ public:
 
 private:
   void run(const std::vector<NodeRef> &wanted);
+  bool placeParameters(const Capture &capture);
+  void compute(const Capture &capture);
   std::shared_ptr<LoadedProgram> programOf(const Capture &capture);
 
   std::mutex mutex;
@@ -109,10 +111,7 @@ std::shared_ptr<LoadedProgram> LocalSession::programOf(const Capture &capture) {
   return program;
 }
 
-void LocalSession::run(const std::vector<NodeRef> &wanted) {
-  Capture capture = dtorch::capture(wanted);
-  if (capture.steps.empty())
-    return;
+void LocalSession::compute(const Capture &capture) {
   std::shared_ptr<LoadedProgram> program = programOf(capture);
   std::vector<DistTensorRef> results =
       Executor::local().run(*program, capture.values);
@@ -120,4 +119,57 @@ void LocalSession::run(const std::vector<NodeRef> &wanted) {
   for (const Capture::Step &step : capture.steps)
     if (step.stored)
       step.node->setValue(std::move(*result++));
+}
+
+/// Whether a step puts a parameter somewhere else among devices.
+static bool placesParameter(const Node &node) {
+  return node.kind() == Node::Kind::Redistribute &&
+         node.inputs().front()->isInput() && node.inputs().front()->parameter &&
+         !node.normalSharding().isHost();
+}
+
+/// The parameter's value under that sharding, if it was computed before.
+static DistTensorRef findPlaced(const Node &parameter,
+                                const Sharding &sharding) {
+  for (const DistTensorRef &value : parameter.placedAgain)
+    if (value->type.sharding == sharding)
+      return value;
+  return nullptr;
+}
+
+/// Gives redistributes of parameters their value, so that they are inputs of
+/// the program and not work of every run. New ones are computed here, in one
+/// program of their own. Whether there were any.
+bool LocalSession::placeParameters(const Capture &capture) {
+  std::vector<NodeRef> nodes, missing, parameters;
+  for (const Capture::Step &step : capture.steps)
+    if (placesParameter(*step.node)) {
+      nodes.push_back(step.node);
+      parameters.push_back(step.node->inputs().front());
+      if (!findPlaced(*parameters.back(), step.node->normalSharding()))
+        missing.push_back(step.node);
+    }
+  if (!missing.empty())
+    compute(dtorch::capture(missing));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    Node &node = *nodes[i], &parameter = *parameters[i];
+    DistTensorRef value = findPlaced(parameter, node.normalSharding());
+    if (!value)
+      parameter.placedAgain.push_back(value = node.value());
+    node.name = parameter.name;
+    node.parameter = true;
+    node.origin = parameter.sequence();
+    node.setValue(std::move(value));
+  }
+  return !nodes.empty();
+}
+
+void LocalSession::run(const std::vector<NodeRef> &wanted) {
+  Capture capture = dtorch::capture(wanted);
+  if (placeParameters(capture)) {
+    capture = {}; // its references would count as somebody who holds nodes
+    capture = dtorch::capture(wanted);
+  }
+  if (!capture.steps.empty())
+    compute(capture);
 }

@@ -54,22 +54,16 @@ class MLP:
     """Layers of relu(x @ up.T) @ down.T + bias: up by columns, down by rows."""
 
     def __init__(self, mesh, layers=2, features=4, hidden=5):
-        self.arrays = [
-            (draw(hidden, features + i), draw(features + i, hidden), draw(features + i))
-            for i in [0] * layers
-        ]
-        self.weights = [
-            (
-                put(up + i, mesh, [R, S(0)]),
-                put(down - i, mesh, [R, S(1)]),
-                put(bias, mesh, [R, P]),
-            )
-            for i, (up, down, bias) in enumerate(self.arrays)
-        ]
-        for i, weights in enumerate(self.weights):
-            for node, name in zip(weights, ("up", "down", "bias"), strict=True):
+        up, down, bias = draw(hidden, features), draw(features, hidden), draw(features)
+        self.arrays = [(up + i, down - i, bias * i) for i in range(layers)]
+        placements = [R, S(0)], [R, S(1)], [R, P]
+        self.weights = []
+        for i, arrays in enumerate(self.arrays):
+            nodes = [put(a, mesh, p) for a, p in zip(arrays, placements, strict=True)]
+            for node, name in zip(nodes, ("up", "down", "bias"), strict=True):
                 node.name = f"mlp.layers.{i}.{name}"
                 node.parameter = True
+            self.weights.append(nodes)
 
     def __call__(self, graph, x):
         for i, (up, down, bias) in enumerate(self.weights):
@@ -81,8 +75,8 @@ class MLP:
         return x
 
     def reference(self, x):
-        for i, (up, down, bias) in enumerate(self.arrays):
-            x = np.maximum(x @ (up + i).T, 0) @ (down - i).T + bias
+        for up, down, bias in self.arrays:
+            x = np.maximum(x @ up.T, 0) @ down.T + bias
         return x
 
 
@@ -125,24 +119,26 @@ def test_a_factor_that_is_not_finite_reduces_first(graph, mesh):
 
 def test_repeated_layers_are_one_function(graph, mesh, tmp_path, monkeypatch):
     monkeypatch.setenv("DTORCH_DUMP", str(tmp_path))
-    work, main_ops = [], []
-    for layers in (2, 5):
+    work = []
+    for layers in (3, 6):
         model, x = MLP(mesh, layers), draw(3, 4)
         before = native.compile_counters()["ops"]
         y = model(graph, graph.redistribute(put(x), mesh, [S(0), R]))
-        np.testing.assert_allclose(look(graph, y), model.reference(x), rtol=1e-4, atol=1e-4)
+        expected = model.reference(x.astype(np.float64))
+        np.testing.assert_allclose(look(graph, y), expected, rtol=1e-4)
         work.append(native.compile_counters()["ops"] - before)
         folder = max(tmp_path.iterdir(), key=lambda f: int(f.name.split("-")[0]))
         assert folder.name.endswith("-mlp")
         text = (folder / "1-global.mlir").read_text()
         assert re.findall(r"func\.func (?:private )?@(\w+)", text) == ["layers", "main"]
-        assert text.count("call @layers") == layers
+        assert text.count("call @layers(") == layers
         assert 'dtorch.module = "mlp.layers.1"' in text
         assert '"mlp.py":3' in text
-        main_ops.append(text.count("dtorch.redistribute"))
-    # The second layer's input has another placement than the first's; from
-    # then on nothing new.
-    assert main_ops == [2, 2]
+        assert text.count("dtorch.redistribute") == 2  # the user's
+        # The first layer gets a whole input, all others a pending one.
+        text = (folder / "2-placed.mlir").read_text()
+        assert re.findall(r"func\.func private @(\w+)", text) == ["layers", "layers_1"]
+        assert text.count("call @layers_1(") == layers - 1
     assert work[0] == work[1]
 
 

@@ -32,7 +32,8 @@ struct Capture {
 Capture capture(std::span<const NodeRef> wanted);
 
 /// Names of the inputs as arguments of a program: their own, or `input0`, …,
-/// `scalar0`, … and `parameter0`, … in order of first use. All differ.
+/// `scalar0`, … and `parameter0`, … in order of first use. All differ, but for
+/// one parameter under several shardings, which is one tensor of a file.
 std::vector<std::string> argumentNames(const Capture &capture);
 
 /// A text that is equal for captures that one program serves: ops, attributes,

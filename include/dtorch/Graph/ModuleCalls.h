@@ -28,11 +28,11 @@ struct Outline {
   std::vector<Function> functions;
 };
 
-/// Finds module calls that repeat (same ops, attributes, types, shardings of
-/// what comes in, and wiring inside) and makes them one function. Outermost
-/// calls win, so a decoder layer is one function and not its projections;
-/// calls inside one that does not repeat are found too. A call of fewer than
-/// two ops stays where it is.
+/// Finds module calls that repeat (same ops, attributes, wiring, types and
+/// meshes, same placements of redistributes and parameters) and makes them one
+/// function. Outermost calls win, so a decoder layer is one function and not
+/// its projections; calls inside one that does not repeat are found too. A call
+/// of fewer than two ops stays where it is.
 Outline outlineModuleCalls(const Capture &capture);
 
 } // namespace dtorch

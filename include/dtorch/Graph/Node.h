@@ -130,6 +130,11 @@ public:
   std::string name;       ///< of the argument in a dump
   bool parameter = false; ///< an input that belongs to a module
   int64_t version = 0;    ///< of a parameter: counts `assign`
+  /// Of a parameter: its values under other shardings, kept by the session so
+  /// that each is computed once per version.
+  std::vector<DistTensorRef> placedAgain;
+  /// Of a parameter placed again: the sequence number of the parameter.
+  int64_t origin = -1;
 
 private:
   friend class Graph;

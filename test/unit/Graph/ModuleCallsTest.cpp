@@ -2,8 +2,8 @@
 
 #include "dtorch/Graph/ModuleCalls.h"
 
-#include <thread>
 #include "Helpers.h"
+#include <thread>
 
 using namespace dtorch;
 using namespace dtorch::test;
@@ -76,15 +76,28 @@ TEST(ModuleCalls, DifferentStructureDifferentFunction) {
             (std::vector<std::string>{"m", "m_1", "main"}));
 }
 
-TEST(ModuleCalls, PlacementsOfOperandsCount) {
+TEST(ModuleCalls, PlacementsOfParametersCount) {
   Recorder r;
   MeshRef mesh = mesh2x2();
   Sharding whole = Sharding::replicated(mesh);
   Sharding cut{mesh, {Placement::shard(0), Placement::replicate()}};
   NodeRef x = input({4}, whole), w = input({4}, whole), v = input({4}, cut);
-  NodeRef y = r.layer("m.1", r.layer("m.0", x, w), w); // whole in and out
-  y = r.layer("m.2", y, v);                            // whole in, cut out
-  EXPECT_EQ(namesOf(outlineOf(y)), (std::vector<std::string>{"m", "main"}));
+  v->parameter = w->parameter = true;
+  NodeRef y = r.layer("m.1", r.layer("m.0", x, w), w);
+  y = r.layer("m.2", y, v);
+  // The last call's input is cut, which the passes look after.
+  NodeRef z = r.layer("m.3", y, v);
+  EXPECT_NE(y->sharding(), x->sharding());
+  EXPECT_EQ(namesOf(outlineOf(z)),
+            (std::vector<std::string>{"m", "m_1", "main"}));
+}
+
+TEST(ModuleCalls, MeshesCount) {
+  Recorder r;
+  NodeRef x = input({4}), w = input({4});
+  NodeRef v = input({4}, Sharding::replicated(mesh2x2()));
+  NodeRef y = r.layer("m.1", r.layer("m.0", x, w), v);
+  EXPECT_EQ(namesOf(outlineOf(y)), (std::vector<std::string>{"main"}));
 }
 
 TEST(ModuleCalls, NestedOnesInsideASingleCall) {
