@@ -16,9 +16,10 @@ struct Gemm::State {
 
 namespace {
 
+/// Never destroyed: device threads end after other static objects.
 dnnl::engine &engine() {
-  static dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-  return cpu;
+  static auto *cpu = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *cpu;
 }
 
 dnnl::stream &stream() {
