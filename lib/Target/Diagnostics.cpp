@@ -40,7 +40,10 @@ DiagnosticCollector::DiagnosticCollector(MLIRContext *context)
         else
           remarkTexts.push_back(textOf(diagnostic));
         return success();
-      }) {}
+      }) {
+  // The op at hand, its shardings spelt out, would hide what is said.
+  context->printOpOnDiagnostic(false);
+}
 
 void DiagnosticCollector::raise(ErrorKind kind) const {
   throw Error(errors.empty() ? "error: failed without a diagnostic" : errors,

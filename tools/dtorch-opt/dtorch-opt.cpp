@@ -9,6 +9,7 @@
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/STLExtras.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -17,6 +18,17 @@ int main(int argc, char **argv) {
   dtorch::registerDtorchPipelines();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+
+  // Our diagnostics name what they speak of; the op at hand, whose shardings
+  // would be spelt out, only hides that. Whoever wants it asks for it.
+  std::vector<char *> arguments(argv, argv + argc);
+  llvm::StringRef option = "--mlir-print-op-on-diagnostic";
+  std::string off = (option + "=false").str();
+  if (llvm::none_of(arguments, [&](llvm::StringRef argument) {
+        return argument.contains(option.drop_front());
+      }))
+    arguments.push_back(off.data());
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "dtorch optimizer\n", registry));
+      mlir::MlirOptMain(static_cast<int>(arguments.size()), arguments.data(),
+                        "dtorch optimizer\n", registry));
 }

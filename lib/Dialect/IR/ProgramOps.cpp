@@ -36,7 +36,7 @@ int64_t dtorch::arenaBytes(ProgramBufferType type) {
   return llvm::alignTo(bytes, kBufferAlignment);
 }
 
-static dtorch::TensorType globalType(ProgramBufferType type) {
+static dtorch::TensorType tensorTypeOf(ProgramBufferType type) {
   return {Shape(type.getShape()), toDType(type.getElementType())};
 }
 
@@ -210,7 +210,7 @@ static OpCall makeCall(LaunchOp launch) {
   if (!call.op)
     throw Error("launch: no op named \"" + launch.getKernel().str() + "\"");
   for (Value input : launch.getInputs())
-    call.operands.push_back(globalType(bufferOf(input).getBufferType()));
+    call.operands.push_back(tensorTypeOf(bufferOf(input).getBufferType()));
   call.attrs = toAttrs(launch.getAttrs());
   return call;
 }
@@ -234,7 +234,7 @@ LogicalResult LaunchOp::verify() {
                          << results.size() << " outputs, got "
                          << getOutputs().size();
     for (auto [output, result] : llvm::zip_equal(getOutputs(), results)) {
-      dtorch::TensorType found = globalType(bufferOf(output).getBufferType());
+      dtorch::TensorType found = tensorTypeOf(bufferOf(output).getBufferType());
       if (!(found == result))
         return emitError() << "launch: " << getKernel() << " gives "
                            << result.str() << ", but the output is "

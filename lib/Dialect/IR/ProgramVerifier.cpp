@@ -134,7 +134,7 @@ LogicalResult Lifetimes::collect() {
 }
 
 LogicalResult Lifetimes::checkOverlap() {
-  std::stable_sort(regions.begin(), regions.end(), [](const Extent &a, const Extent &b) {
+  std::sort(regions.begin(), regions.end(), [](const Extent &a, const Extent &b) {
     return a.first < b.first;
   });
   std::vector<Extent> live;

@@ -112,9 +112,10 @@ def Dtorch_CommunicateOp : Dtorch_Instruction<"communicate"> {
     ```
   }];
   let arguments = (ins StrAttr:$kind, Variadic<Dtorch_Handle>:$inputs,
-                       Variadic<Dtorch_Handle>:$outputs, DenseI64ArrayAttr:$axes);
+                       Variadic<Dtorch_Handle>:$outputs,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes);
   let assemblyFormat = [{
-    $kind ` ` `(` $inputs `)` `->` `(` $outputs `)` `over` $axes attr-dict
+    $kind ` ` `(` $inputs `)` `->` `(` $outputs `)` (`over` $axes^)? attr-dict
   }];
 }
 
