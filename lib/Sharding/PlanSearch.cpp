@@ -116,7 +116,7 @@ private:
       states *= mesh.axisSize(a) == 1 ? 1 : options;
     if (states <= maxStates)
       for (size_t d = 0; d < shape.size(); ++d)
-        if (units[d].empty() && shape[d] > 1)
+        if (units[d].empty() && shape[d] > 0)
           units[d].push_back(1);
   }
 
