@@ -1,0 +1,1 @@
+"""What tests stand on: op samples, the rule oracle, reference models."""

@@ -1,0 +1,452 @@
+"""Sample calls of every op and kind: the table that op tests run through.
+
+A sample has cases of one rank each: small shapes, even and uneven over 2 and 3
+devices, with empty shards. `expr` says the same call through a public interface,
+`api` being the module `torch` or `dtorch`; operands of kind "scalar" reach it as
+Python numbers.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dtorch.arrays import Array
+
+__all__ = ["SAMPLES", "Case", "Operand", "Sample", "draw"]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Shape, dtype, and what values to draw: "normal", "positive", "bool",
+    "index" (below `limit`) or "scalar" (0-dim, of value `limit`)."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    values: str = "normal"
+    limit: float = 0
+
+
+@dataclass(frozen=True)
+class Case:
+    """Operands and attributes of one call."""
+
+    operands: tuple[Operand, ...]
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+    def types(self) -> list[tuple[tuple[int, ...], str]]:
+        return [(o.shape, o.dtype) for o in self.operands]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A call in several sizes."""
+
+    name: str
+    op: str
+    cases: tuple[Case, ...]
+    expr: Callable[..., Any] | None
+    """expr(api, attrs, *values); None where PyTorch has no such function."""
+
+    @property
+    def kind(self) -> str | None:
+        return self.cases[0].attrs.get("kind")
+
+
+def draw(operand: Operand, rng: np.random.Generator) -> Array:
+    """Values for an operand."""
+    if operand.values == "scalar":
+        return np.array(operand.limit, dtype=operand.dtype)
+    if operand.values == "bool":
+        return np.asarray(rng.integers(0, 2, operand.shape).astype(bool))
+    if operand.values == "index":
+        high = int(operand.limit)
+        return np.asarray(rng.integers(0, high, operand.shape).astype(operand.dtype))
+    if operand.dtype.startswith("int"):
+        return np.asarray(rng.integers(-9, 10, operand.shape).astype(operand.dtype))
+    x = rng.normal(size=operand.shape)
+    if operand.values == "positive":
+        x = np.abs(x) + 0.5
+    return np.asarray(x.astype(operand.dtype))
+
+
+def generator(name: str) -> np.random.Generator:
+    """Random numbers that depend on the name only."""
+    return np.random.default_rng(zlib.crc32(name.encode()))
+
+
+def f(*shape: int) -> Operand:
+    return Operand(shape)
+
+
+def positive(*shape: int) -> Operand:
+    return Operand(shape, values="positive")
+
+
+def flag(*shape: int) -> Operand:
+    return Operand(shape, "bool", "bool")
+
+
+def small_ints(*shape: int) -> Operand:
+    return Operand(shape, "int64", "index", 3)
+
+
+def number(value: float, dtype: str = "float32") -> Operand:
+    return Operand((), dtype, "scalar", value)
+
+
+_ELEMENTWISE_SHAPES: tuple[tuple[int, ...], ...] = ((6, 4), (5, 3), (1, 7))
+_POSITIVE_DOMAIN = {"log", "sqrt", "rsqrt", "reciprocal"}
+_UNARY = (
+    "neg abs exp log sqrt rsqrt square reciprocal sin cos tanh sigmoid relu silu gelu floor"
+).split()
+_ARITHMETIC = "add sub mul div pow maximum minimum".split()
+_COMPARISONS = "eq ne lt le gt ge".split()
+
+
+def _unary_samples() -> Iterator[Sample]:
+    for kind in _UNARY:
+        operand = positive if kind in _POSITIVE_DOMAIN else f
+        cases = tuple(Case((operand(*s),), {"kind": kind}) for s in _ELEMENTWISE_SHAPES)
+        yield Sample(kind, "unary", cases, _named(kind))
+
+
+def _named(kind: str) -> Callable[..., Any]:
+    """The function of that name, of the module or of its nn.functional."""
+
+    def expr(api: Any, attrs: dict[str, Any], *values: Any) -> Any:
+        module = api if hasattr(api, kind) else api.nn.functional
+        return getattr(module, kind)(*values)
+
+    return expr
+
+
+def _operator(kind: str) -> Callable[..., Any]:
+    """The Python operator `a == b`, … of that name."""
+
+    def expr(api: Any, attrs: dict[str, Any], a: Any, b: Any) -> Any:
+        return getattr(a, f"__{kind}__")(b)
+
+    return expr
+
+
+def _pairs(kind: str, left: Callable[..., Operand], right: Callable[..., Operand]) -> list[Sample]:
+    """A binary kind on equal shapes, a row, and dims of size 1."""
+    expr = _operator(kind) if kind in _COMPARISONS else _named(kind)
+    shapes: dict[str, Sequence[tuple[tuple[int, ...], tuple[int, ...]]]] = {
+        "": [(s, s) for s in _ELEMENTWISE_SHAPES],
+        "_row": [((6, 4), (4,)), ((5, 3), (3,)), ((1, 7), (7,))],
+        "_column": [((6, 4), (6, 1)), ((5, 3), (5, 1)), ((7, 2), (7, 1))],
+    }
+    if kind not in ("add", "mul"):
+        del shapes["_column"]
+    return [
+        Sample(
+            kind + suffix,
+            "binary",
+            tuple(Case((left(*a), right(*b)), {"kind": kind}) for a, b in pairs),
+            expr,
+        )
+        for suffix, pairs in shapes.items()
+    ]
+
+
+def _binary_samples() -> Iterator[Sample]:
+    for kind in _ARITHMETIC:
+        left = positive if kind == "pow" else f
+        right = positive if kind == "div" else f
+        yield from _pairs(kind, left, right)
+    for kind in _COMPARISONS:
+        yield from _pairs(kind, small_ints, small_ints)[:1]
+    for kind in ("logical_and", "logical_or"):
+        yield from _pairs(kind, flag, flag)[:1]
+
+
+def _cast_samples() -> Iterator[Sample]:
+    def expr(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return x.to(getattr(api, attrs["dtype"]))
+
+    pairs = [
+        ("float32", "float64"),
+        ("float64", "float32"),
+        ("float32", "float16"),
+        ("float16", "float32"),
+        ("float32", "int64"),
+        ("int64", "float32"),
+        ("float32", "bool"),
+        ("bool", "int32"),
+        ("int32", "int64"),
+    ]
+    for source, target in pairs:
+        values = "bool" if source == "bool" else "normal"
+        cases = tuple(
+            Case((Operand(s, source, values),), {"dtype": target}) for s in _ELEMENTWISE_SHAPES
+        )
+        yield Sample(f"cast_{source}_{target}", "cast", cases, expr)
+
+
+def _product_samples() -> Iterator[Sample]:
+    def linear(api: Any, attrs: dict[str, Any], x: Any, w: Any) -> Any:
+        return api.nn.functional.linear(x, w)
+
+    def embedding(api: Any, attrs: dict[str, Any], weight: Any, indices: Any) -> Any:
+        return api.nn.functional.embedding(indices, weight)
+
+    matmul = _named("matmul")
+    sizes = ((4, 6, 4), (5, 3, 7), (7, 5, 1))
+    yield Sample("matmul", "matmul", tuple(Case((f(m, k), f(k, n))) for m, k, n in sizes), matmul)
+    yield Sample(
+        "matmul_batched",
+        "matmul",
+        tuple(Case((f(3, m, k), f(3, k, n))) for m, k, n in sizes),
+        matmul,
+    )
+    yield Sample(
+        "matmul_batch_of_one",
+        "matmul",
+        tuple(Case((f(b, 1, m, k), f(3, k, n))) for b, (m, k, n) in zip((2, 3, 5), sizes, strict=True)),
+        matmul,
+    )
+    yield Sample(
+        "linear",
+        "linear",
+        tuple(Case((f(b, m, k), f(n, k))) for b, (m, k, n) in zip((2, 3, 1), sizes, strict=True)),
+        linear,
+    )
+    yield Sample(
+        "linear_vector", "linear", tuple(Case((f(k), f(n, k))) for _, k, n in sizes), linear
+    )
+    yield Sample(
+        "embedding",
+        "embedding",
+        tuple(
+            Case((f(v, d), Operand((b, n), "int64", "index", v)))
+            for v, d, b, n in ((6, 4, 2, 6), (7, 5, 3, 1), (3, 1, 5, 3))
+        ),
+        embedding,
+    )
+
+
+def _norm_samples() -> Iterator[Sample]:
+    def softmax(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return api.nn.functional.softmax(x, dim=attrs["dim"])
+
+    def rms_norm(api: Any, attrs: dict[str, Any], x: Any, eps: float) -> Any:
+        shape = x.shape[attrs["dims"][0] :]
+        return api.nn.functional.rms_norm(x, tuple(shape), eps=eps)
+
+    shapes = ((4, 3, 6), (5, 2, 3), (1, 7, 2))
+    for dim in (0, 1, 2):
+        yield Sample(
+            f"softmax_{dim}",
+            "softmax",
+            tuple(Case((f(*s),), {"dim": dim}) for s in shapes),
+            softmax,
+        )
+    for dims in ([2], [1, 2]):
+        yield Sample(
+            f"rms_norm_{len(dims)}",
+            "rms_norm",
+            tuple(Case((f(*s), number(1e-3)), {"dims": dims}) for s in shapes),
+            rms_norm,
+        )
+
+
+def _sdpa_samples() -> Iterator[Sample]:
+    def sdpa(
+        api: Any, attrs: dict[str, Any], q: Any, k: Any, v: Any, scale: float, *mask: Any
+    ) -> Any:
+        return api.nn.functional.scaled_dot_product_attention(
+            q,
+            k,
+            v,
+            attn_mask=mask[0] if mask else None,
+            is_causal=attrs["is_causal"],
+            scale=scale,
+            enable_gqa=q.shape[-3] != k.shape[-3],
+        )
+
+    def cases(
+        group: int, causal: bool, mask: Callable[..., Operand] | None = None, rows: bool = True
+    ) -> tuple[Case, ...]:
+        result = []
+        for b, kv_heads, length, keys, e, ev in ((2, 2, 4, 6, 4, 2), (3, 3, 5, 5, 2, 3), (1, 4, 2, 7, 2, 1)):
+            heads = kv_heads * group
+            operands = [
+                f(b, heads, length, e),
+                f(b, kv_heads, keys, e),
+                f(b, kv_heads, keys, ev),
+                number(0.7),
+            ]
+            if mask is not None:
+                operands.append(mask(b, heads, length, keys) if rows else mask(length, keys))
+            result.append(Case(tuple(operands), {"is_causal": causal}))
+        return tuple(result)
+
+    yield Sample("sdpa", "sdpa", cases(1, False), sdpa)
+    yield Sample("sdpa_causal", "sdpa", cases(1, True), sdpa)
+    yield Sample("sdpa_grouped", "sdpa", cases(3, True), sdpa)
+    yield Sample("sdpa_mask_added", "sdpa", cases(1, False, f), sdpa)
+    yield Sample("sdpa_mask_shared", "sdpa", cases(2, False, f, rows=False), sdpa)
+    yield Sample("sdpa_mask_bool", "sdpa", cases(1, False, flag, rows=False), None)
+
+
+def _reduce_samples() -> Iterator[Sample]:
+    def reduce(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return getattr(x, attrs["kind"])(tuple(attrs["dims"]), keepdim=attrs["keepdim"])
+
+    shapes = ((4, 3, 6), (5, 2, 3), (7, 2, 2))
+    for kind in ("sum", "amax", "amin"):
+        for dims, keepdim in (([2], False), ([0], True), ([0, 2], False), ([0, 1, 2], False)):
+            attrs = {"kind": kind, "dims": dims, "keepdim": keepdim}
+            name = f"{kind}_{''.join(map(str, dims))}{'_keep' if keepdim else ''}"
+            yield Sample(name, "reduce", tuple(Case((f(*s),), attrs) for s in shapes), reduce)
+
+
+def _movement_samples() -> Iterator[Sample]:
+    def view(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return x.reshape(tuple(attrs["shape"]))
+
+    def views(name: str, *pairs: tuple[tuple[int, ...], tuple[int, ...]]) -> Sample:
+        return Sample(
+            f"view_{name}",
+            "view",
+            tuple(Case((f(*a),), {"shape": list(b)}) for a, b in pairs),
+            view,
+        )
+
+    yield views("split_heads", ((4, 6), (4, 3, 2)), ((5, 20), (5, 5, 4)), ((3, 9), (3, 3, 3)))
+    yield views("merge_heads", ((4, 3, 2), (4, 6)), ((5, 5, 4), (5, 20)), ((3, 3, 3), (3, 9)))
+    yield views("merge_batch", ((4, 3, 2), (12, 2)), ((5, 2, 4), (10, 4)), ((7, 2, 3), (14, 3)))
+    yield views("add_one", ((4, 6), (4, 1, 6)), ((5, 3), (5, 1, 3)))
+    yield views("drop_one", ((4, 1, 6), (4, 6)), ((5, 1, 3), (5, 3)))
+    yield views("regroup", ((4, 6), (8, 3)), ((6, 2), (3, 4)), ((5, 6), (10, 3)))
+
+    def permute(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return x.permute(tuple(attrs["dims"]))
+
+    shapes = ((4, 3, 6), (5, 2, 3), (7, 2, 2))
+    for dims in ([1, 0, 2], [2, 0, 1]):
+        yield Sample(
+            f"permute_{''.join(map(str, dims))}",
+            "permute",
+            tuple(Case((f(*s),), {"dims": dims}) for s in shapes),
+            permute,
+        )
+
+    def expand(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return x.expand(tuple(attrs["shape"]))
+
+    yield Sample(
+        "expand",
+        "expand",
+        tuple(
+            Case((f(n, 1, m),), {"shape": [4, n, k, m]})
+            for n, k, m in ((6, 4, 2), (5, 3, 3), (7, 2, 1))
+        ),
+        expand,
+    )
+
+    def slices(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        bounds = zip(attrs["starts"], attrs["stops"], attrs["steps"], strict=True)
+        return x[tuple(slice(*b) for b in bounds)]
+
+    def slice_case(shape: tuple[int, int], start: int, stop: int, step: int) -> Case:
+        attrs = {"starts": [0, start], "stops": [shape[0], stop], "steps": [1, step]}
+        return Case((f(*shape),), attrs)
+
+    yield Sample(
+        "slice",
+        "slice",
+        (slice_case((6, 5), 1, 4, 1), slice_case((5, 7), 1, 7, 3), slice_case((7, 4), 3, 3, 1)),
+        slices,
+    )
+
+    def cat(api: Any, attrs: dict[str, Any], *parts: Any) -> Any:
+        return api.cat(list(parts), dim=attrs["dim"])
+
+    for dim in (0, 1):
+        yield Sample(
+            f"cat_{dim}",
+            "cat",
+            tuple(
+                Case((f(a, b), f(a + (dim == 0), b + (dim == 1)), f(a, b)), {"dim": dim})
+                for a, b in ((4, 2), (3, 5), (1, 3))
+            ),
+            cat,
+        )
+
+
+def _factory_samples() -> Iterator[Sample]:
+    def arange(api: Any, attrs: dict[str, Any], start: float, step: float) -> Any:
+        dtype = getattr(api, attrs["dtype"])
+        return api.arange(start, start + step * attrs["size"], step, dtype=dtype)
+
+    def full(api: Any, attrs: dict[str, Any], value: float) -> Any:
+        return api.full(tuple(attrs["shape"]), value, dtype=getattr(api, attrs["dtype"]))
+
+    yield Sample(
+        "arange",
+        "arange",
+        tuple(
+            Case(
+                (number(3, "int64"), number(2, "int64")), {"size": n, "dtype": "int64"}
+            )
+            for n in (6, 5, 1)
+        ),
+        arange,
+    )
+    yield Sample(
+        "arange_float",
+        "arange",
+        tuple(
+            Case(
+                (number(0.5, "float64"), number(0.25, "float64")), {"size": n, "dtype": "float32"}
+            )
+            for n in (6, 5)
+        ),
+        arange,
+    )
+    yield Sample(
+        "full",
+        "full",
+        tuple(
+            Case((number(2.5),), {"shape": list(s), "dtype": "float32"}) for s in _ELEMENTWISE_SHAPES
+        ),
+        full,
+    )
+    for kind in ("normal", "uniform"):
+        yield Sample(
+            f"random_{kind}",
+            "random",
+            tuple(
+                Case(
+                    (number(17, "int64"), number(5, "int64")),
+                    {"kind": kind, "shape": list(s), "dtype": "float32"},
+                )
+                for s in _ELEMENTWISE_SHAPES
+            ),
+            None,
+        )
+
+
+SAMPLES: dict[str, Sample] = {
+    sample.name: sample
+    for family in (
+        _unary_samples,
+        _binary_samples,
+        _cast_samples,
+        _product_samples,
+        _norm_samples,
+        _sdpa_samples,
+        _reduce_samples,
+        _movement_samples,
+        _factory_samples,
+    )
+    for sample in family()
+}
+"""All samples by name."""
