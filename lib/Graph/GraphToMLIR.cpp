@@ -136,6 +136,8 @@ void Builder::buildFunction(int64_t number) {
   functions.push_back(func);
   mlir::OpBuilder::InsertionGuard guard(builder);
   mlir::Block *body = func.addEntryBlock();
+  for (mlir::BlockArgument argument : body->getArguments())
+    argument.setLoc(mlir::UnknownLoc::get(&context)); // names say more
   builder.setInsertionPointToStart(body);
 
   mlir::SmallVector<mlir::Value> values(body->getArguments());
