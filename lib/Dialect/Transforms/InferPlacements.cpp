@@ -8,7 +8,7 @@
 #include "dtorch/Dialect/IR/CollectiveOps.h"
 #include "dtorch/Dialect/Transforms/Passes.h"
 
-#include "Placing.h"
+#include "PlaceOp.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -126,7 +126,7 @@ LogicalResult Inference::inferCompute(Operation *op) {
   if (failed(placing))
     return failure();
   for (auto [result, sharding] :
-       llvm::zip_equal(op->getResults(), placing->choice.results))
+       llvm::zip_equal(op->getResults(), placing->choice->results))
     result.setType(placedType(module.getContext(), globalType(result.getType()),
                               sharding));
   return success();

@@ -8,7 +8,7 @@
 #include "dtorch/Dialect/IR/CollectiveOps.h"
 #include "dtorch/Dialect/Transforms/Passes.h"
 
-#include "Placing.h"
+#include "PlaceOp.h"
 
 namespace dtorch {
 #define GEN_PASS_DEF_INSERTREDISTRIBUTES
@@ -39,7 +39,7 @@ class InsertRedistributes
 static void remarkCost(Operation *op, unsigned operand, const Placing &placing) {
   const dtorch::TensorType &type = placing.call.operands[operand];
   const RedistributePlan &plan =
-      planRedistribute(placing.joined[operand], placing.choice.operands[operand],
+      planRedistribute(placing.joined[operand], placing.choice->operands[operand],
                        type.shape, itemSize(type.dtype));
   if (plan.collectives == 0)
     return;
@@ -47,9 +47,9 @@ static void remarkCost(Operation *op, unsigned operand, const Placing &placing) 
   for (const RedistributeStep &step : plan.steps)
     if (!isLocal(step.kind))
       kinds += (kinds.empty() ? "" : ", ") + std::string(toString(step.kind));
-  op->emitRemark() << subjectOf(op) << ": held "
+  op->emitRemark() << subjectOf(placing.call) << ": held "
                    << placementsText(placing.call, placing.held) << "; needed "
-                   << placementsText(placing.call, placing.choice.operands)
+                   << placementsText(placing.call, placing.choice->operands)
                    << "; inserted " << kinds << " of operand " << operand
                    << ", " << plan.bytes << " bytes at the busiest device";
 }
@@ -58,7 +58,7 @@ Value InsertRedistributes::change(Operation *op, unsigned operand,
                                   const Placing &placing) {
   Value value = op->getOperand(operand);
   Type type = placedType(&getContext(), placing.call.operands[operand],
-                         placing.choice.operands[operand]);
+                         placing.choice->operands[operand]);
   Value &known = changed[{value, type}];
   if (!known) {
     remarkCost(op, operand, placing);
@@ -73,7 +73,7 @@ LogicalResult InsertRedistributes::visitCompute(Operation *op) {
   if (failed(placing))
     return failure();
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
-    if (!(placing->held[i] == placing->choice.operands[i]))
+    if (!(placing->held[i] == placing->choice->operands[i]))
       op->setOperand(i, change(op, i, *placing));
   return success();
 }

@@ -35,10 +35,3 @@ void dtorch::updateFunctionType(func::FuncOp func) {
       func.getContext(), body.getArgumentTypes(),
       body.getTerminator()->getOperandTypes()));
 }
-
-std::string dtorch::subjectOf(Operation *op) {
-  std::string subject = op->getName().stripDialect().str();
-  if (auto kind = op->getAttrOfType<StringAttr>("kind"))
-    subject += " " + kind.str();
-  return subject;
-}

@@ -49,7 +49,4 @@ mlir::func::FuncOp lookupCallee(mlir::func::CallOp call,
 llvm::LogicalResult calleesFirst(mlir::ModuleOp module,
                                  std::vector<mlir::func::FuncOp> &order);
 
-/// "linear" of `dtorch.linear`, "binary add" of `dtorch.binary {kind = "add"}`.
-std::string subjectOf(mlir::Operation *op);
-
 } // namespace dtorch

@@ -3,7 +3,7 @@
 #include "dtorch/Dialect/IR/CollectiveOps.h"
 #include "dtorch/Dialect/Transforms/Passes.h"
 
-#include "Placing.h"
+#include "PlaceOp.h"
 
 namespace dtorch {
 #define GEN_PASS_DEF_VERIFYLOCAL

@@ -1,0 +1,97 @@
+// RUN: dtorch-opt %s | dtorch-opt | FileCheck %s
+// RUN: dtorch-opt %s -mlir-print-op-generic | dtorch-opt | FileCheck %s
+// One call of each compute op, without placements, as recording writes them.
+
+// CHECK-LABEL: func @elementwise
+func.func @elementwise(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>, %s: tensor<f32>) {
+  // CHECK: dtorch.unary %{{.*}} {kind = "neg"} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %0 = dtorch.unary %x {kind = "neg"} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // A function of an integer tensor is floating.
+  // CHECK: dtorch.unary %{{.*}} {kind = "exp"} : (tensor<4x8xi64>) -> tensor<4x8xf32>
+  %1 = dtorch.unary %i {kind = "exp"} : (tensor<4x8xi64>) -> tensor<4x8xf32>
+  // CHECK: dtorch.binary %{{.*}}, %{{.*}} {kind = "mul"} : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %2 = dtorch.binary %x, %s {kind = "mul"} : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  // CHECK: dtorch.binary %{{.*}}, %{{.*}} {kind = "lt"} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xi1>
+  %3 = dtorch.binary %x, %x {kind = "lt"} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xi1>
+  // CHECK: dtorch.cast %{{.*}} {dtype = "bfloat16"} : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+  %4 = dtorch.cast %x {dtype = "bfloat16"} : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+  return
+}
+
+// CHECK-LABEL: func @contractions
+func.func @contractions(%a: tensor<2x4x8xf32>, %b: tensor<8x5xf32>, %w: tensor<5x8xf32>,
+                        %table: tensor<9x6xf32>, %ids: tensor<2x3xi64>) {
+  // CHECK: dtorch.matmul %{{.*}}, %{{.*}} : (tensor<2x4x8xf32>, tensor<8x5xf32>) -> tensor<2x4x5xf32>
+  %0 = dtorch.matmul %a, %b : (tensor<2x4x8xf32>, tensor<8x5xf32>) -> tensor<2x4x5xf32>
+  // CHECK: dtorch.linear %{{.*}}, %{{.*}} : (tensor<2x4x8xf32>, tensor<5x8xf32>) -> tensor<2x4x5xf32>
+  %1 = dtorch.linear %a, %w : (tensor<2x4x8xf32>, tensor<5x8xf32>) -> tensor<2x4x5xf32>
+  // CHECK: dtorch.embedding %{{.*}}, %{{.*}} : (tensor<9x6xf32>, tensor<2x3xi64>) -> tensor<2x3x6xf32>
+  %2 = dtorch.embedding %table, %ids : (tensor<9x6xf32>, tensor<2x3xi64>) -> tensor<2x3x6xf32>
+  return
+}
+
+// CHECK-LABEL: func @rows
+func.func @rows(%x: tensor<4x8xf32>, %eps: tensor<f32>) {
+  // CHECK: dtorch.softmax %{{.*}} {dim = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %0 = dtorch.softmax %x {dim = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: dtorch.rms_norm %{{.*}}, %{{.*}} {dims = array<i64: 1>} : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %1 = dtorch.rms_norm %x, %eps {dims = array<i64: 1>} : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  // CHECK: dtorch.reduce %{{.*}} {dims = array<i64: 0>, keepdim = false, kind = "amax"} : (tensor<4x8xf32>) -> tensor<8xf32>
+  %2 = dtorch.reduce %x {dims = array<i64: 0>, keepdim = false, kind = "amax"} : (tensor<4x8xf32>) -> tensor<8xf32>
+  // CHECK: dtorch.reduce %{{.*}} {dims = array<i64: 1>, keepdim = true, kind = "sum"} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %3 = dtorch.reduce %x {dims = array<i64: 1>, keepdim = true, kind = "sum"} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  return
+}
+
+// CHECK-LABEL: func @attention
+func.func @attention(%q: tensor<1x4x5x8xf32>, %kv: tensor<1x2x5x8xf32>, %scale: tensor<f32>,
+                     %mask: tensor<5x5xi1>) {
+  // CHECK: dtorch.sdpa %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {is_causal = true} : (tensor<1x4x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<f32>) -> tensor<1x4x5x8xf32>
+  %0 = dtorch.sdpa %q, %kv, %kv, %scale {is_causal = true}
+    : (tensor<1x4x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<f32>) -> tensor<1x4x5x8xf32>
+  // CHECK: dtorch.sdpa %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {is_causal = false}
+  %1 = dtorch.sdpa %q, %kv, %kv, %scale, %mask {is_causal = false}
+    : (tensor<1x4x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<f32>, tensor<5x5xi1>) -> tensor<1x4x5x8xf32>
+  return
+}
+
+// CHECK-LABEL: func @shapes
+func.func @shapes(%x: tensor<4x6xf32>) {
+  // CHECK: dtorch.view %{{.*}} {shape = array<i64: 4, 2, 3>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %0 = dtorch.view %x {shape = array<i64: 4, 2, 3>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  // CHECK: dtorch.permute %{{.*}} {dims = array<i64: 1, 0>} : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  %1 = dtorch.permute %x {dims = array<i64: 1, 0>} : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  // CHECK: dtorch.expand %{{.*}} {shape = array<i64: 3, 4, 6>} : (tensor<4x6xf32>) -> tensor<3x4x6xf32>
+  %2 = dtorch.expand %x {shape = array<i64: 3, 4, 6>} : (tensor<4x6xf32>) -> tensor<3x4x6xf32>
+  // CHECK: dtorch.slice %{{.*}} {starts = array<i64: 0, 1>, steps = array<i64: 1, 2>, stops = array<i64: 4, 6>} : (tensor<4x6xf32>) -> tensor<4x3xf32>
+  %3 = dtorch.slice %x {starts = array<i64: 0, 1>, stops = array<i64: 4, 6>, steps = array<i64: 1, 2>}
+    : (tensor<4x6xf32>) -> tensor<4x3xf32>
+  // CHECK: dtorch.cat %{{.*}}, %{{.*}}, %{{.*}} {dim = 0 : i64} : (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<12x6xf32>
+  %4 = dtorch.cat %x, %x, %x {dim = 0 : i64} : (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<12x6xf32>
+  return
+}
+
+// CHECK-LABEL: func @factories
+func.func @factories(%i: tensor<i64>, %f: tensor<f32>) {
+  // CHECK: dtorch.arange %{{.*}}, %{{.*}} {dtype = "float32", size = 7 : i64} : (tensor<i64>, tensor<i64>) -> tensor<7xf32>
+  %0 = dtorch.arange %i, %i {size = 7 : i64, dtype = "float32"} : (tensor<i64>, tensor<i64>) -> tensor<7xf32>
+  // CHECK: dtorch.full %{{.*}} {dtype = "float32", shape = array<i64: 2, 3>} : (tensor<f32>) -> tensor<2x3xf32>
+  %1 = dtorch.full %f {shape = array<i64: 2, 3>, dtype = "float32"} : (tensor<f32>) -> tensor<2x3xf32>
+  // CHECK: dtorch.random %{{.*}}, %{{.*}} {dtype = "float32", kind = "normal", shape = array<i64: 2, 3>} : (tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+  %2 = dtorch.random %i, %i {kind = "normal", shape = array<i64: 2, 3>, dtype = "float32"} : (tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+  return
+}
+
+#mesh = #dtorch.mesh<cpu, ["dp" = 2], start = 0, strides = [1]>
+#S0 = #dtorch.sharding<#mesh, [S(0)]>
+
+// The same op with placements, and on one device's part.
+// CHECK-LABEL: func @phases
+func.func @phases(%x: tensor<3x8xf32, #S0>, %y: tensor<?x8xf32, #dtorch.local<[3, 8], #S0>>) {
+  // CHECK: dtorch.unary %{{.*}} : (tensor<3x8xf32, #S0_on_dp>) -> tensor<3x8xf32, #S0_on_dp>
+  %0 = dtorch.unary %x {kind = "exp"} : (tensor<3x8xf32, #S0>) -> tensor<3x8xf32, #S0>
+  // CHECK: dtorch.unary %{{.*}} : (tensor<?x8xf32, #dtorch.local<[3, 8], #S0_on_dp>>) -> tensor<?x8xf32, #dtorch.local<[3, 8], #S0_on_dp>>
+  %1 = dtorch.unary %y {kind = "exp"}
+    : (tensor<?x8xf32, #dtorch.local<[3, 8], #S0>>) -> tensor<?x8xf32, #dtorch.local<[3, 8], #S0>>
+  return
+}
