@@ -28,6 +28,12 @@ NodeRef Graph::makeNode(Node::Kind kind, ValueTypeRef type,
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// The kind of a generic op; null for other ops.
+static const std::string *kindOf(const OpInfo &op, const Attrs &attrs) {
+  const AttrValue *kind = op.kinds.empty() ? nullptr : attrs.find("kind");
+  return kind ? std::get_if<std::string>(kind) : nullptr;
+}
+
 /// Whether an operand's number makes a pending product or quotient wrong: the
 /// devices that hold zeros would give 0 * infinity or 0 / 0, which is NaN.
 static bool breaksPending(std::string_view kind, const Node &scalar,
@@ -40,19 +46,16 @@ static bool breaksPending(std::string_view kind, const Node &scalar,
   return kind == "div" && isRhs && (number == 0 || !std::isfinite(number));
 }
 
-/// The operand of a `binary` that must be reduced first because of the other
+/// The operand of a mul or div that must be reduced first because of the other
 /// one's number; -1 if none.
 static int64_t operandToReduce(const OpInfo &op,
                                std::span<const NodeRef> inputs,
                                const Attrs &attrs) {
-  if (op.name != "binary" || inputs.size() != 2)
-    return -1;
-  const AttrValue *kind = attrs.find("kind");
-  const std::string *name = kind ? std::get_if<std::string>(kind) : nullptr;
-  if (!name)
+  const std::string *kind = kindOf(op, attrs);
+  if (op.name != "binary" || inputs.size() != 2 || !kind)
     return -1;
   for (int64_t scalar : {0, 1})
-    if (breaksPending(*name, *inputs[scalar], scalar == 1) &&
+    if (breaksPending(*kind, *inputs[scalar], scalar == 1) &&
         inputs[1 - scalar]->normalSharding().hasPartial())
       return 1 - scalar;
   return -1;
@@ -71,7 +74,7 @@ NodeRef Graph::recordOp(const OpInfo &op, std::vector<NodeRef> inputs,
   if (int64_t i = operandToReduce(op, inputs, attrs); i >= 0) {
     const Sharding &pending = inputs[i]->normalSharding();
     if (strict)
-      throw Error(describe(op, attrs) + ": a pending value must be reduced " +
+      throw Error(*kindOf(op, attrs) + ": a pending value must be reduced " +
                       "before it meets the number " +
                       std::to_string(inputs[1 - i]->number()) + ", got " +
                       pending.placementsStr() + "; redistribute it first",

@@ -1,6 +1,7 @@
 //===- Inference.cpp - what recording infers for an op --------------------===//
 
 #include "dtorch/Graph/Inference.h"
+#include "dtorch/Ops/Placing.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,96 +10,26 @@
 
 using namespace dtorch;
 
-std::string dtorch::describe(const OpInfo &op, const Attrs &attrs) {
-  std::string text(op.name);
-  if (!op.kinds.empty())
-    if (const AttrValue *kind = attrs.find("kind"))
-      if (auto *name = std::get_if<std::string>(kind))
-        text += " " + *name;
-  return text;
-}
-
-std::vector<Sharding> dtorch::joinMesh(std::string_view subject,
-                                       std::span<const Sharding> operands) {
-  MeshRef mesh = DeviceMesh::host();
-  for (const Sharding &operand : operands) {
-    if (operand.isHost())
-      continue;
-    if (!mesh->isHost() && !sameMesh(mesh, operand.mesh))
-      throw Error(std::string(subject) +
-                      ": operands must be on one mesh, got " + mesh->str() +
-                      " and " + operand.mesh->str() +
-                      "; redistribute one of them",
-                  ErrorKind::Placement);
-    mesh = operand.mesh;
-  }
-  std::vector<Sharding> joined;
-  for (const Sharding &operand : operands)
-    joined.push_back(operand.isHost() && !mesh->isHost()
-                         ? Sharding::replicated(mesh)
-                         : operand);
-  return joined;
-}
-
-/// "lhs [S(0), R], rhs [P]".
-static std::string describeOperands(const OpInfo &op,
-                                    std::span<const Sharding> operands) {
-  std::string text;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    text += i ? ", " : "";
-    // A variadic op names its operands once.
-    text += op.operandNames.empty()
-                ? "operand"
-                : std::string(
-                      op.operandNames[std::min(i, op.operandNames.size() - 1)]);
-    text += " " + operands[i].placementsStr();
-  }
-  return text;
-}
-
-/// "(S(0), R -> S(0))", one per legal row.
-static std::string describeRows(const BoundRule &rule) {
-  std::string text;
-  for (const Row &row : rule.rows()) {
-    text += text.empty() ? "(" : ", (";
-    for (size_t i = 0; i < row.operands.size(); ++i)
-      text += (i ? ", " : "") + row.operands[i].str();
-    text += " ->";
-    for (const Placement &placement : row.results)
-      text += " " + placement.str();
-    text += ")";
-  }
-  return text;
-}
-
 static OpUse infer(const OpInfo &op, std::vector<ValueTypeRef> operands,
                    Attrs attrs, bool strict) {
   OpCall call{&op, {}, std::move(attrs)};
-  std::vector<Sharding> shardings;
-  std::vector<int64_t> itemSizes;
+  std::vector<Sharding> held;
   for (const ValueTypeRef &operand : operands) {
     call.operands.push_back(operand->tensor);
-    shardings.push_back(operand->normal);
-    itemSizes.push_back(itemSize(operand->tensor.dtype));
+    held.push_back(operand->normal);
   }
   TensorType type = inferTypes(call).front();
-  std::string subject = describe(op, call.attrs);
-  shardings = joinMesh(subject, shardings);
-
-  BoundRule rule = bindRule(call);
-  std::optional<RowChoice> choice =
-      chooseRows(rule, shardings, itemSizes, strict);
-  if (!choice)
-    throw Error(subject + ": strict mode inserts no communication, and " +
-                    describeOperands(op, shardings) +
-                    " match no row on every axis; legal rows on one axis: " +
-                    describeRows(rule) +
+  Placing placing = placeCall(std::move(call), std::move(held), strict);
+  if (!placing.choice)
+    throw Error(std::string(subjectOf(placing.call)) + ": " +
+                    noRowText(placing) + "\n  note: legal rows for one axis: " +
+                    legalRowsText(placing.rule) +
                     "\n  note: redistribute an operand, or use mode \"auto\"",
                 ErrorKind::Placement);
-  const Sharding &result = choice->results.front();
+  const Sharding &result = placing.choice->results.front();
   auto valueType =
       std::make_shared<ValueType>(ValueType{std::move(type), result, result});
-  return {&op, std::move(call.attrs), std::move(operands), strict,
+  return {&op, std::move(placing.call.attrs), std::move(operands), strict,
           std::move(valueType)};
 }
 

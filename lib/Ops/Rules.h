@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "dtorch/Ops/OpTable.h"
+#include "dtorch/Ops/Placing.h"
 
 namespace dtorch {
 
@@ -14,15 +14,9 @@ namespace dtorch {
 #include "dtorch/Ops/OpTable.inc"
 #undef GET_RULE_FUNCTIONS
 
-/// What users call the op: its kind if it has kinds, else its name.
-std::string_view subjectOf(const OpCall &call);
-
 /// Throws "subject: message".
 [[noreturn]] void failCall(const OpCall &call, const std::string &message,
                            ErrorKind kind = ErrorKind::Value);
-
-/// Name of operand i in messages: "weight", "inputs[2]".
-std::string operandName(const OpCall &call, size_t i);
 
 /// Checks number and element types of operands, and presence and type of
 /// attributes.

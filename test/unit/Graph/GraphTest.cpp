@@ -93,7 +93,7 @@ TEST(GraphErrors, TwoMeshes) {
   ErrorKind kind;
   std::string message = errorOf([&] { binary(graph, "add", x, y); }, &kind);
   EXPECT_EQ(kind, ErrorKind::Placement);
-  EXPECT_NE(message.find("binary add: operands must be on one mesh"),
+  EXPECT_NE(message.find("add: operands must be on one mesh"),
             std::string::npos)
       << message;
   errorOf([&] { graph.redistribute(x, y->sharding()); }, &kind);
