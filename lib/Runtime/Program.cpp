@@ -144,8 +144,12 @@ private:
     case Instruction::Kind::Communicate:
       check(in.inputs.size() == 1 && in.outputs.size() == 1,
             "has one input and one output");
-      verifyCommunication({in.name, typeOf(in.inputs[0]), typeOf(in.outputs[0]),
-                           in.axes, in.location, instruction});
+      try {
+        verifyCommunication({in.name, typeOf(in.inputs[0]), typeOf(in.outputs[0]),
+                             in.axes, in.location, instruction});
+      } catch (const Error &error) {
+        fail(error.what());
+      }
       break;
     case Instruction::Kind::Copy:
       check(in.inputs.size() == 1 && in.outputs.size() == 1,
