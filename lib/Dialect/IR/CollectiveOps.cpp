@@ -87,6 +87,13 @@ static std::string toHostProblem(const Sharding &from, const Sharding &to) {
   return "";
 }
 
+/// Whether two placements of an axis differ in more than the unit. A unit may
+/// come or go on an axis that a step leaves alone: [S(0), R] -> [S(0:3), S(0:3)]
+/// of 6 elements is a slice on axis 1. stepProblem compares the cuts.
+static bool differ(const Placement &a, const Placement &b) {
+  return a.kind != b.kind || a.dim != b.dim || a.reduce != b.reduce;
+}
+
 /// Whether the step's types belong together at all; stepProblem checks the rest.
 static std::string axesProblem(ArrayRef<int64_t> axes, const Sharding &from,
                                const Sharding &to) {
@@ -102,7 +109,7 @@ static std::string axesProblem(ArrayRef<int64_t> axes, const Sharding &from,
     previous = axis;
   }
   for (int64_t axis = 0; axis < from.mesh->ndim(); ++axis)
-    if (from.placements[axis] != to.placements[axis] &&
+    if (differ(from.placements[axis], to.placements[axis]) &&
         !llvm::is_contained(axes, axis))
       return "placements must differ on axes " +
              toString(std::vector<int64_t>(axes)) + " only, got " +
