@@ -102,13 +102,16 @@ private:
       units[d].push_back(unit);
   }
 
-  /// Dims that shards may use on the way, each with the units of both ends.
+  /// Dims that shards may use on the way, each with the units of both ends and
+  /// none (which balances best).
   void chooseDims() {
     units.resize(shape.size());
     for (const Sharding *end : {&from, &to})
       for (const Placement &p : end->placements)
-        if (p.isShard())
+        if (p.isShard()) {
           addUnit(p.dim, p.unit);
+          addUnit(p.dim, 1);
+        }
     int64_t options = 2, states = 1;
     for (size_t d = 0; d < shape.size(); ++d)
       options += std::max<int64_t>(1, units[d].size());
@@ -116,8 +119,8 @@ private:
       states *= mesh.axisSize(a) == 1 ? 1 : options;
     if (states <= maxStates)
       for (size_t d = 0; d < shape.size(); ++d)
-        if (units[d].empty() && shape[d] > 0)
-          units[d].push_back(1);
+        if (shape[d] > 0)
+          addUnit(d, 1);
   }
 
   int64_t nodeOf(const Placements &placements) {

@@ -21,8 +21,8 @@ inline Sharding on(const MeshRef &mesh, std::string_view placements) {
   while (!placements.empty()) {
     size_t end = placements.find(' ');
     s.placements.push_back(Placement::parse(placements.substr(0, end)));
-    placements.remove_prefix(
-        end == std::string_view::npos ? placements.size() : end + 1);
+    placements.remove_prefix(end == std::string_view::npos ? placements.size()
+                                                           : end + 1);
   }
   return s;
 }
