@@ -49,7 +49,7 @@ from dtorch.factories import (
 from dtorch.functions import *  # noqa: F403
 from dtorch.functions import __all__ as _functions
 from dtorch.grad import inference_mode, is_grad_enabled, no_grad
-from dtorch.graph import Counter, Graph, counters, mode, reset_counters
+from dtorch.graph import Counter, Graph, compile_counters, counters, mode, reset_counters
 from dtorch.mesh import (
     DeviceMesh,
     assign_layers_to_stages,

@@ -12,7 +12,7 @@ from dtorch import _dtorch
 from dtorch.errors import fail
 from dtorch.mesh import DeviceMesh
 
-__all__ = ["Counter", "Graph", "counters", "mode", "reset_counters"]
+__all__ = ["Counter", "Graph", "compile_counters", "counters", "mode", "reset_counters"]
 
 Mode = Literal["auto", "strict"]
 
@@ -146,6 +146,11 @@ class Counter(NamedTuple):
 def counters() -> dict[str, Counter]:
     """Per kind of collective ("all_reduce", …, "to_host"): how many and how much."""
     return {kind: Counter(*pair) for kind, pair in _dtorch.counters().items()}
+
+
+def compile_counters() -> dict[str, int]:
+    """"programs" compiled, "cache_hits", and "ops" that passes visited, so far."""
+    return _dtorch.compile_counters()
 
 
 def reset_counters() -> None:
