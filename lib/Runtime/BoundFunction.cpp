@@ -190,9 +190,8 @@ Error locate(const Error &error, const ProgramFunction &function, int64_t number
                      ", instruction " + std::to_string(number) + " (" +
                      (in.name.empty() ? "copy" : in.name) + ") of '" + function.name +
                      "'";
-  if (!in.location.empty())
-    note += " at " + in.location;
-  return Error(error.what() + note, error.kind);
+  std::string place = in.location.empty() ? "" : in.location + ": error: ";
+  return Error(place + error.what() + note, error.kind);
 }
 
 } // namespace dtorch
