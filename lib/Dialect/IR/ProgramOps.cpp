@@ -159,12 +159,14 @@ LogicalResult BufferOp::verify() {
     return emitError() << "buffer: kind must be argument, result, arena or "
                           "alias, got "
                        << getKind();
-  if (getValue() < 0)
+  // ODS accessors of integers are unsigned.
+  int64_t value = getValue();
+  if (value < 0)
     return emitError() << "buffer: " << getKind() << " must be >= 0, got "
-                       << getValue();
-  if (isArena() && getValue() % kBufferAlignment)
+                       << value;
+  if (isArena() && value % kBufferAlignment)
     return emitError() << "buffer: arena offset must be a multiple of "
-                       << kBufferAlignment << ", got " << getValue();
+                       << kBufferAlignment << ", got " << value;
   if (isAlias() != static_cast<bool>(getSource()))
     return emitError() << "buffer: an alias, and nothing else, has a source";
   if (getParameter() && !isArgument())
@@ -284,9 +286,10 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult InvokeOp::verify() {
-  if (getOffset() < 0 || getOffset() % kBufferAlignment)
+  int64_t offset = getOffset();
+  if (offset < 0 || offset % kBufferAlignment)
     return emitError() << "invoke: arena offset must be a multiple of "
-                       << kBufferAlignment << ", got " << getOffset();
+                       << kBufferAlignment << ", got " << offset;
   return success();
 }
 
