@@ -14,28 +14,40 @@ using namespace dtorch;
 
 namespace {
 
+/// A program with the lines of the user that it was compiled for: one of equal
+/// structure from other lines uses it too.
+struct CachedProgram {
+  std::shared_ptr<LoadedProgram> program;
+  std::vector<Location> locations;
+};
+
 /// Programs by structure; the one not used for longest leaves first.
 class ProgramCache {
 public:
-  std::shared_ptr<LoadedProgram> find(const std::string &key) {
+  const CachedProgram *find(const std::string &key) {
     auto it = byKey.find(key);
     if (it == byKey.end())
       return nullptr;
     entries.splice(entries.begin(), entries, it->second);
-    return it->second->second;
+    return &it->second->second;
   }
-  void insert(std::string key, std::shared_ptr<LoadedProgram> program) {
+  /// Replaces a program of that key.
+  void insert(const std::string &key, CachedProgram program) {
     constexpr size_t maxPrograms = 64;
+    if (auto it = byKey.find(key); it != byKey.end()) {
+      it->second->second = std::move(program);
+      return;
+    }
     if (entries.size() == maxPrograms) {
       byKey.erase(entries.back().first);
       entries.pop_back();
     }
-    entries.emplace_front(std::move(key), std::move(program));
+    entries.emplace_front(key, std::move(program));
     byKey[entries.front().first] = entries.begin();
   }
 
 private:
-  using Entry = std::pair<std::string, std::shared_ptr<LoadedProgram>>;
+  using Entry = std::pair<std::string, CachedProgram>;
   std::list<Entry> entries;
   std::unordered_map<std::string_view, std::list<Entry>::iterator> byKey;
 };
@@ -58,7 +70,8 @@ private:
   void run(const std::vector<NodeRef> &wanted);
   bool placeParameters(const Capture &capture);
   void compute(const Capture &capture);
-  std::shared_ptr<LoadedProgram> programOf(const Capture &capture);
+  CachedProgram programOf(const Capture &capture, const std::string &key);
+  CachedProgram compile(const Capture &capture, const std::string &key);
 
   std::mutex mutex;
   ProgramCache cache;
@@ -90,12 +103,15 @@ static std::string dumpFolder(const Capture &capture, int64_t number) {
   return std::to_string(number) + "-" + (name.empty() ? "program" : name);
 }
 
-std::shared_ptr<LoadedProgram> LocalSession::programOf(const Capture &capture) {
-  std::string key = structureKey(capture);
-  if (std::shared_ptr<LoadedProgram> program = cache.find(key)) {
-    ++cacheHits;
-    return program;
-  }
+static std::vector<Location> locationsOf(const Capture &capture) {
+  std::vector<Location> locations;
+  for (const Capture::Step &step : capture.steps)
+    locations.push_back(step.node->location());
+  return locations;
+}
+
+CachedProgram LocalSession::compile(const Capture &capture,
+                                    const std::string &key) {
   int64_t number = programs++;
   std::string dumpDir;
   if (const char *root = std::getenv("DTORCH_DUMP"); root && *root) {
@@ -105,16 +121,36 @@ std::shared_ptr<LoadedProgram> LocalSession::programOf(const Capture &capture) {
     dumpDir = path.string();
     writeInputs(capture, (path / "inputs.safetensors").string());
   }
-  std::shared_ptr<LoadedProgram> program =
-      Executor::local().load(compileCapture(capture, dumpDir));
-  cache.insert(std::move(key), program);
+  CachedProgram program{
+      Executor::local().load(compileCapture(capture, dumpDir)),
+      locationsOf(capture)};
+  cache.insert(key, program);
   return program;
 }
 
+CachedProgram LocalSession::programOf(const Capture &capture,
+                                      const std::string &key) {
+  if (const CachedProgram *program = cache.find(key)) {
+    ++cacheHits;
+    return *program;
+  }
+  return compile(capture, key);
+}
+
 void LocalSession::compute(const Capture &capture) {
-  std::shared_ptr<LoadedProgram> program = programOf(capture);
-  std::vector<DistTensorRef> results =
-      Executor::local().run(*program, capture.values);
+  std::string key = structureKey(capture);
+  CachedProgram program = programOf(capture, key);
+  std::vector<DistTensorRef> results;
+  try {
+    results = Executor::local().run(*program.program, capture.values);
+  } catch (const Error &error) {
+    // A program compiled for other lines would name those.
+    if (error.kind == ErrorKind::Runtime ||
+        program.locations == locationsOf(capture))
+      throw;
+    program = compile(capture, key);
+    results = Executor::local().run(*program.program, capture.values);
+  }
   auto result = results.begin();
   for (const Capture::Step &step : capture.steps)
     if (step.stored)

@@ -150,7 +150,8 @@ def counters() -> dict[str, tuple[int, int]]:
 
 def reset_counters() -> None: ...
 def compile_counters() -> dict[str, int]:
-    """"programs" compiled, "cache_hits", and "ops" visited by passes."""
+    """"programs" compiled, "cache_hits" (flushes served by a program of equal
+    structure), and "ops" that passes worked on."""
 
 # Shard law, rules and plans, for tests and messages.
 def local_box(
@@ -171,7 +172,8 @@ def redistribute_plan(
     """Steps: kind, axes, source, target, bytes."""
 
 def op_table() -> list[dict[str, Any]]:
-    """name, summary, kinds, operands, attrs, rule (or rules by kind)."""
+    """name, summary, kinds, operands, attrs (name to type), and rule (None where
+    it depends on shapes or attributes) or rules by kind."""
 
 def rule_rows(
     op: str, operands: Sequence[tuple[Sequence[int], str]], attrs: dict[str, AttrValue]

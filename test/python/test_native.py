@@ -280,6 +280,19 @@ def test_errors_are_python_exceptions_with_a_place(graph, mesh):
         native.host_array(unary(graph, "neg", x))
 
 
+def test_errors_of_a_run_name_their_own_line(graph):
+    """Also when the program was compiled for other lines."""
+    table = put(draw(4, 2))
+    for line, last in [(1, 3), (2, 9), (3, 9), (4, 3)]:
+        rows = put(np.array([0, last]))
+        y = graph.record("embedding", [table, rows], {}, ("rows.py", line))
+        if last < 4:
+            np.testing.assert_array_equal(look(graph, y), draw(4, 2)[[0, last]])
+            continue
+        with pytest.raises(IndexError, match=rf"^rows\.py:{line}: error: embedding: index 9"):
+            look(graph, y)
+
+
 def test_redistribute_to_the_same_place_is_the_node_itself(graph, mesh):
     x = put(draw(4, 8), mesh, [S(0), R])
     assert graph.redistribute(x, mesh, [S(0), R]) is x

@@ -24,6 +24,7 @@ struct Location {
   static Location get(std::string_view file, int64_t line);
   /// "model.py:17", empty if unknown.
   std::string str() const;
+  bool operator==(const Location &) const = default;
 };
 
 /// Runs `body`; an Error that it throws gets "model.py:17: error: " in front.
