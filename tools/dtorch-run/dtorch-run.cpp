@@ -8,6 +8,7 @@
 #include "RunProgram.h"
 #include "SafeTensors.h"
 
+#include "dtorch/Dialect/Transforms/Passes.h"
 #include "dtorch/Runtime/Executor.h"
 #include "dtorch/Target/Compile.h"
 #include "dtorch/Target/ProgramTranslation.h"
@@ -69,6 +70,13 @@ static cl::opt<bool> strict(
 static cl::opt<bool> remarks(
     "remarks", cl::cat(category),
     cl::desc("print a remark for each inserted redistribute"));
+
+static cl::opt<bool> passWorkWanted(
+    "pass-work", cl::cat(category),
+    cl::desc("compile only; print the number of ops that passes worked on"));
+static cl::opt<bool> printProgram(
+    "print-program", cl::cat(category),
+    cl::desc("compile only; print the program, translated there and back"));
 
 /// Compiles the file to the program phase.
 static mlir::OwningOpRef<mlir::ModuleOp> compile(mlir::MLIRContext &context) {
@@ -185,6 +193,15 @@ static int run() {
                             mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   mlir::OwningOpRef<mlir::ModuleOp> module = compile(context);
+  if (passWorkWanted) {
+    llvm::outs() << "passes worked on " << passWork() << " ops\n";
+    return 0;
+  }
+  if (printProgram) {
+    Program program = toProgram(*module, std::string(entry));
+    llvm::outs() << printModule(*toModule(context, program));
+    return 0;
+  }
   int code = compare.getNumOccurrences() ? runCompare(*module) : runOne(*module);
   if (counters)
     printCounters();
