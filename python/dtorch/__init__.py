@@ -93,6 +93,7 @@ __all__ = [
     "assign_layers_to_stages",
     "bfloat16",
     "bool",
+    "compile_counters",
     "counters",
     "device",
     "double",

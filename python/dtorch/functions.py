@@ -24,6 +24,9 @@ __all__ = [
     "floor",
     "is_tensor",
     "log",
+    "logical_and",
+    "logical_not",
+    "logical_or",
     "matmul",
     "maximum",
     "mean",
@@ -142,6 +145,18 @@ def maximum(input: Any, other: Any) -> Tensor:
 
 def minimum(input: Any, other: Any) -> Tensor:
     return binary("minimum", input, other)
+
+
+def logical_and(input: Any, other: Any) -> Tensor:
+    return binary("logical_and", input, other)
+
+
+def logical_or(input: Any, other: Any) -> Tensor:
+    return binary("logical_or", input, other)
+
+
+def logical_not(input: Tensor) -> Tensor:
+    return as_tensor(input, "logical_not").logical_not()
 
 
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:

@@ -71,9 +71,7 @@ def test_running_errors_name_the_recording_line() -> None:
     rows = F.embedding(dtorch.Tensor([[0, 7]]), dtorch.zeros(4, 2))  # the look-up
     with pytest.raises(IndexError, match="embedding") as caught:
         rows.tolist()
-    check_place(
-        caught.value, line_of(test_running_errors_name_the_recording_line, "# the look-up")
-    )
+    check_place(caught.value, line_of(test_running_errors_name_the_recording_line, "# the look-up"))
     assert (dtorch.ones(2) * 2).tolist() == [2, 2]
 
 
@@ -127,7 +125,9 @@ def test_running_errors_name_the_recording_line() -> None:
         (lambda t: t.check_placement(0, Replicate()), IndexError, "axis must be in"),
     ],
 )
-def test_messages(call: Callable[[dtorch.Tensor], Any], error: type[Exception], message: str) -> None:
+def test_messages(
+    call: Callable[[dtorch.Tensor], Any], error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         call(dtorch.zeros(2, 3))
 

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from dtorch import _dtorch
-from dtorch.testing.oracle import R, Claim, Judge, mesh_of
+from dtorch.testing.oracle import Claim, Judge, R, mesh_of
 from dtorch.testing.samples import SAMPLES, Case, Operand, Sample, f, generator
 
 P = _dtorch.Placement.partial()
@@ -43,11 +43,36 @@ def count(judge: Judge, sample: Sample, units: bool) -> int:
     return sum(1 for _ in judge.claims(reductions(sample), units))
 
 
-# Valid by brute force on every case and yet not declared, with the reason.
+# Claims that are valid by brute force on every case and yet not declared, with
+# the reason. (The samples' values decide what "valid" means: `sqrt` sees positive
+# numbers only.)
+
+
+def is_extremum(p: _dtorch.Placement) -> bool:
+    return p.kind == "P" and p.reduce != "sum"
+
+
 def exception(sample: Sample, claim: Claim) -> str | None:
     *operands, result = [p[0] for p in claim]
-    if all(p == R for p in operands) and result.kind == "P" and result.reduce != "sum":
+    pending = [p for p in operands if p.kind == "P"]
+    if is_extremum(result) and all(p in (R, result) for p in operands) and R in operands:
         return "a replicated value is its own maximum: a redistribute R -> P(max) says so"
+    if sample.kind in ("neg", "sub", "reciprocal", "rsqrt") and all(map(is_extremum, pending)):
+        return "a falling function turns a maximum into a minimum: one clause, one kind"
+    if sample.kind in ("log", "sqrt") and is_extremum(result):
+        return "rising only where it is defined: the parts of a maximum may lie elsewhere"
+    if sample.op == "cast" and pending:
+        return "rounding the parts is not rounding their sum, though close"
+    if sample.op == "embedding" and is_extremum(result):
+        return "no op makes a table that is a pending maximum"
+    if sample.op in ("arange", "full") and pending:
+        return "a factory's operands are numbers, replicated everywhere"
+    if sample.op == "sdpa":
+        query, key, value, _, *mask = operands
+        if query == result == shard(1) and R in (key, value) and key != value:
+            return "K and V go together: the replicated one is sliced locally first"
+        if query == result and mask == [R] and query.kind == "S":
+            return "a replicated mask is sliced locally first"
     return None
 
 
@@ -103,10 +128,16 @@ def test_two_axes_are_sound(name: str) -> None:
             accepted = 0
             for outer, inner in itertools.product(rows, rows):
                 claim = tuple((a[0], b[0]) for a, b in zip(outer, inner, strict=True))
+                if mixes_reductions(claim):
+                    continue  # sums of maxima have no value to compare
                 if judge.matches(mesh, claim):
                     accepted += 1
                     assert judge.valid(mesh, claim), f"{mesh.shape}: {text(claim)}"
             assert accepted >= len(rows)
+
+
+def mixes_reductions(claim: Claim) -> bool:
+    return any(len({p.reduce for p in ps if p.kind == "P"}) > 1 for ps in claim)
 
 
 def judge_of(op: str, operands: list[Operand], **attrs: object) -> Judge:

@@ -22,8 +22,8 @@ __all__ = ["SAMPLES", "Case", "Operand", "Sample", "draw"]
 
 @dataclass(frozen=True)
 class Operand:
-    """Shape, dtype, and what values to draw: "normal", "positive", "bool",
-    "index" (below `limit`) or "scalar" (0-dim, of value `limit`)."""
+    """Shape, dtype, and what values to draw: "normal", "positive", "nonzero"
+    (either sign), "bool", "index" (below `limit`) or "scalar" (0-dim, of value `limit`)."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -71,6 +71,8 @@ def draw(operand: Operand, rng: np.random.Generator) -> Array:
     x = rng.normal(size=operand.shape)
     if operand.values == "positive":
         x = np.abs(x) + 0.5
+    if operand.values == "nonzero":
+        x = x + np.sign(x) * 0.5
     return np.asarray(x.astype(operand.dtype))
 
 
@@ -87,6 +89,10 @@ def positive(*shape: int) -> Operand:
     return Operand(shape, values="positive")
 
 
+def nonzero(*shape: int) -> Operand:
+    return Operand(shape, values="nonzero")
+
+
 def flag(*shape: int) -> Operand:
     return Operand(shape, "bool", "bool")
 
@@ -101,11 +107,26 @@ def number(value: float, dtype: str = "float32") -> Operand:
 
 _ELEMENTWISE_SHAPES: tuple[tuple[int, ...], ...] = ((6, 4), (5, 3), (1, 7))
 _POSITIVE_DOMAIN = {"log", "sqrt", "rsqrt", "reciprocal"}
-_UNARY = (
-    "neg abs exp log sqrt rsqrt square reciprocal sin cos tanh sigmoid relu silu gelu floor"
-).split()
-_ARITHMETIC = "add sub mul div pow maximum minimum".split()
-_COMPARISONS = "eq ne lt le gt ge".split()
+_UNARY = [
+    "neg",
+    "abs",
+    "exp",
+    "log",
+    "sqrt",
+    "rsqrt",
+    "square",
+    "reciprocal",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "relu",
+    "silu",
+    "gelu",
+    "floor",
+]
+_ARITHMETIC = ["add", "sub", "mul", "div", "pow", "maximum", "minimum"]
+_COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 
 
 def _unary_samples() -> Iterator[Sample]:
@@ -158,7 +179,7 @@ def _pairs(kind: str, left: Callable[..., Operand], right: Callable[..., Operand
 def _binary_samples() -> Iterator[Sample]:
     for kind in _ARITHMETIC:
         left = positive if kind == "pow" else f
-        right = positive if kind == "div" else f
+        right = nonzero if kind == "div" else f
         yield from _pairs(kind, left, right)
     for kind in _COMPARISONS:
         yield from _pairs(kind, small_ints, small_ints)[:1]
@@ -182,9 +203,10 @@ def _cast_samples() -> Iterator[Sample]:
         ("int32", "int64"),
     ]
     for source, target in pairs:
-        values = "bool" if source == "bool" else "normal"
+        # Zeros matter when they become bool.
+        values = {"bool": "bool"}.get(source, "index" if target == "bool" else "normal")
         cases = tuple(
-            Case((Operand(s, source, values),), {"dtype": target}) for s in _ELEMENTWISE_SHAPES
+            Case((Operand(s, source, values, 3),), {"dtype": target}) for s in _ELEMENTWISE_SHAPES
         )
         yield Sample(f"cast_{source}_{target}", "cast", cases, expr)
 
@@ -208,7 +230,9 @@ def _product_samples() -> Iterator[Sample]:
     yield Sample(
         "matmul_batch_of_one",
         "matmul",
-        tuple(Case((f(b, 1, m, k), f(3, k, n))) for b, (m, k, n) in zip((2, 3, 5), sizes, strict=True)),
+        tuple(
+            Case((f(b, 1, m, k), f(3, k, n))) for b, (m, k, n) in zip((2, 3, 5), sizes, strict=True)
+        ),
         matmul,
     )
     yield Sample(
@@ -274,7 +298,11 @@ def _sdpa_samples() -> Iterator[Sample]:
         group: int, causal: bool, mask: Callable[..., Operand] | None = None, rows: bool = True
     ) -> tuple[Case, ...]:
         result = []
-        for b, kv_heads, length, keys, e, ev in ((2, 2, 4, 6, 4, 2), (3, 3, 5, 5, 2, 3), (1, 4, 2, 7, 2, 1)):
+        for b, kv_heads, length, keys, e, ev in (
+            (2, 2, 4, 6, 4, 2),
+            (3, 3, 5, 5, 2, 3),
+            (1, 4, 2, 7, 2, 1),
+        ):
             heads = kv_heads * group
             operands = [
                 f(b, heads, length, e),
@@ -393,9 +421,7 @@ def _factory_samples() -> Iterator[Sample]:
         "arange",
         "arange",
         tuple(
-            Case(
-                (number(3, "int64"), number(2, "int64")), {"size": n, "dtype": "int64"}
-            )
+            Case((number(3, "int64"), number(2, "int64")), {"size": n, "dtype": "int64"})
             for n in (6, 5, 1)
         ),
         arange,
@@ -404,9 +430,7 @@ def _factory_samples() -> Iterator[Sample]:
         "arange_float",
         "arange",
         tuple(
-            Case(
-                (number(0.5, "float64"), number(0.25, "float64")), {"size": n, "dtype": "float32"}
-            )
+            Case((number(0.5, "float64"), number(0.25, "float64")), {"size": n, "dtype": "float32"})
             for n in (6, 5)
         ),
         arange,
@@ -415,7 +439,8 @@ def _factory_samples() -> Iterator[Sample]:
         "full",
         "full",
         tuple(
-            Case((number(2.5),), {"shape": list(s), "dtype": "float32"}) for s in _ELEMENTWISE_SHAPES
+            Case((number(2.5),), {"shape": list(s), "dtype": "float32"})
+            for s in _ELEMENTWISE_SHAPES
         ),
         full,
     )
