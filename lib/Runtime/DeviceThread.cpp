@@ -32,7 +32,7 @@ void DeviceThread::start(std::function<void()> work) {
 std::byte *DeviceThread::arena(size_t bytes) {
   if (!memory || memory->size() < bytes) {
     memory.reset(); // before the new one, so that both never exist together
-    memory = Storage::allocate(bytes);
+    memory = Storage::allocate(bytes + bytes / 4); // sequences grow
   }
   return static_cast<std::byte *>(memory->data());
 }

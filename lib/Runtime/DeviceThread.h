@@ -21,8 +21,9 @@ public:
   /// Hands over a job; the thread must be idle. The job must not throw.
   void start(std::function<void()> job);
 
-  /// Memory of at least that size, kept for the next run. Called by the
-  /// device's own thread.
+  /// Memory of at least that size, kept for the next run; some more, so that
+  /// slowly growing programs do not ask each time. Called by the device's own
+  /// thread.
   std::byte *arena(size_t bytes);
 
 private:

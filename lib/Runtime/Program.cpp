@@ -137,6 +137,11 @@ private:
     for (int64_t i : in.outputs)
       check(function->buffers[rootOf(i)].kind != Kind::Argument,
             bufferName(i) + " is an argument, which is read only");
+    for (int64_t from : in.inputs)
+      for (int64_t to : in.outputs)
+        check(!overlap(rootOf(from), rootOf(to)),
+              bufferName(to) + " overlaps " + bufferName(from) +
+                  ", which the instruction reads");
     switch (in.kind) {
     case Instruction::Kind::Launch:
       verifyLaunch(in);
@@ -164,6 +169,20 @@ private:
     }
     for (int64_t i : in.outputs)
       written[rootOf(i)] = true;
+  }
+
+  /// Whether two buffers (no aliases) share memory. The host and each device
+  /// have arenas of their own.
+  bool overlap(int64_t a, int64_t b) const {
+    const ProgramBuffer &x = function->buffers[a], &y = function->buffers[b];
+    if (a == b)
+      return x.type.maxLocalBytes() > 0;
+    if (x.kind != Kind::Arena || y.kind != Kind::Arena ||
+        x.type.sharding.isHost() != y.type.sharding.isHost())
+      return false;
+    int64_t xBytes = x.type.maxLocalBytes(), yBytes = y.type.maxLocalBytes();
+    return xBytes && yBytes && x.offset < y.offset + yBytes &&
+           y.offset < x.offset + xBytes;
   }
 
   const BufferType &typeOf(int64_t i) const { return function->buffers[i].type; }

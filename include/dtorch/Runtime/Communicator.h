@@ -17,8 +17,8 @@ public:
   virtual ~Communication() = default;
   /// Called by the device's own thread; every member of the group calls it the
   /// same number of times in the same order. Returns when both pointers may be
-  /// reused. The input is null on the host in from_host's opposite, to_host,
-  /// and the output is null on devices there.
+  /// reused. Where a member holds only one side (host moves), the other pointer
+  /// is not looked at.
   virtual void run(const void *input, void *output) = 0;
 };
 

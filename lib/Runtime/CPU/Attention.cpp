@@ -152,6 +152,7 @@ private:
 };
 
 PreparedKernel prepareSDPA(const KernelSpec &spec) {
+  requireDType("sdpa: scale", spec.inputs[3], DType::Float32);
   AttentionShape shape(spec);
   const TensorSpec &result = spec.outputs[0];
   if (result.box.empty())

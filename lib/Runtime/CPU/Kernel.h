@@ -23,6 +23,14 @@ template <typename T> T *out(void *const *outputs, size_t i = 0) {
   return static_cast<T *>(outputs[i]);
 }
 
+/// Throws Error (Type) if an operand that a kernel reads as one type has another.
+inline void requireDType(const char *operand, const TensorSpec &spec, DType dtype) {
+  if (spec.dtype != dtype)
+    throw Error(std::string(operand) + " must be " + std::string(toString(dtype)) +
+                    ", got " + std::string(toString(spec.dtype)),
+                ErrorKind::Type);
+}
+
 /// Scratch memory of the calling thread, one block per `slot`; grows and is
 /// kept, so that running a kernel allocates nothing. Kernels use different
 /// slots for blocks that live at the same time.

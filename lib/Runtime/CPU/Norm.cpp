@@ -100,6 +100,7 @@ bool areTrailing(const Shape &dims, size_t rank) {
 PreparedKernel prepareRMSNorm(const KernelSpec &spec) {
   const TensorSpec &input = spec.inputs[0];
   const Shape &shape = input.local();
+  requireDType("rms_norm: eps", spec.inputs[1], DType::Float32);
   if (input.box.empty())
     return doNothing();
   const Shape &dims = spec.attrs.getInts("dims");

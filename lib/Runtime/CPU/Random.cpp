@@ -118,6 +118,8 @@ PreparedKernel prepareRandom(const KernelSpec &spec) {
   bool normal = kind == "normal";
   if (!normal && kind != "uniform")
     throw Error("random: kind is \"normal\" or \"uniform\", got \"" + kind + "\"");
+  requireDType("random: seed", spec.inputs[0], DType::Int64);
+  requireDType("random: offset", spec.inputs[1], DType::Int64);
   if (result.box.empty())
     return doNothing();
   // Runs along the last dim are consecutive global elements; so are whole dims

@@ -68,6 +68,16 @@ TEST(ProgramTest, ArenaBounds) {
                  {"aligned"});
 }
 
+TEST(ProgramTest, OutputsDoNotOverlapInputs) {
+  expectMentions(changed([](auto &f) {
+                   f.buffers[2].kind = ProgramBuffer::Kind::Arena;
+                   f.buffers[2].offset = 0;
+                 }),
+                 {"instruction 1", "buffer 2 overlaps buffer 1"});
+  expectMentions(changed([](auto &f) { f.instructions[1].outputs = {1}; }),
+                 {"buffer 1 overlaps buffer 1"});
+}
+
 TEST(ProgramTest, ArgumentNumbers) {
   expectMentions(changed([](auto &f) { f.arguments.push_back({"more", false}); }),
                  {"2 arguments", "buffers for 1"});
