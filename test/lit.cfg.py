@@ -1,5 +1,8 @@
 """lit: tests of IR, of program translation, and executable ones."""
 
+# lit runs this file with `config` defined.
+# ruff: noqa: F821
+
 import os
 
 import lit.formats
@@ -20,4 +23,5 @@ config.environment["PATH"] = os.pathsep.join(
 # Tests say how many devices they use; nothing comes from the caller's shell.
 for name in [key for key in os.environ if key.startswith("DTORCH_")]:
     config.environment.pop(name, None)
+config.substitutions.append(("%python", config.python))
 config.environment["DTORCH_NUM_GPU_WHEN_ENABLE_DTENSOR_IN_SAME_DEVICE"] = "8"

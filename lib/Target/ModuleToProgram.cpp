@@ -25,7 +25,7 @@ private:
   std::vector<int64_t> numbers(ValueRange handles);
 
   SymbolTable symbols;
-  llvm::StringMap<int64_t> done;          ///< functions by name
+  llvm::StringMap<int64_t> done;           ///< functions by name
   llvm::DenseMap<Value, int64_t> numberOf; ///< buffers of the function at hand
 };
 

@@ -104,8 +104,8 @@ void FunctionBuilder::instruction(const Instruction &instruction) {
         builder, loc, program.functions.at(instruction.callee).name, inputs,
         outputs, instruction.offset);
     if (!instruction.modulePath.empty())
-      invoke->setDiscardableAttr(
-          kModuleAttr, builder.getStringAttr(instruction.modulePath));
+      invoke->setDiscardableAttr(kModuleAttr,
+                                 builder.getStringAttr(instruction.modulePath));
     return;
   }
   }

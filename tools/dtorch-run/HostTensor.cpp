@@ -37,7 +37,8 @@ static double toNumber(DType dtype, const char *at) {
     return static_cast<double>(load<int64_t>(at));
   case DType::Float16:
   case DType::BFloat16:
-    return llvm::APFloat(semanticsOf(dtype), llvm::APInt(16, load<uint16_t>(at)))
+    return llvm::APFloat(semanticsOf(dtype),
+                         llvm::APInt(16, load<uint16_t>(at)))
         .convertToDouble();
   case DType::Float32:
     return load<float>(at);
@@ -63,9 +64,10 @@ static void fromNumber(DType dtype, double number, char *at) {
   case DType::BFloat16: {
     llvm::APFloat value(number);
     bool lost;
-    value.convert(semanticsOf(dtype), llvm::APFloat::rmNearestTiesToEven, &lost);
-    return store(at, static_cast<uint16_t>(
-                         value.bitcastToAPInt().getZExtValue()));
+    value.convert(semanticsOf(dtype), llvm::APFloat::rmNearestTiesToEven,
+                  &lost);
+    return store(at,
+                 static_cast<uint16_t>(value.bitcastToAPInt().getZExtValue()));
   }
   case DType::Float32:
     return store(at, static_cast<float>(number));

@@ -18,7 +18,8 @@ using HostTensors = std::map<std::string, HostTensor>;
 
 /// Elements as numbers; bool is 0 or 1.
 std::vector<double> toNumbers(const HostTensor &tensor);
-HostTensor fromNumbers(const TensorType &type, const std::vector<double> &numbers);
+HostTensor fromNumbers(const TensorType &type,
+                       const std::vector<double> &numbers);
 
 /// `f32[2, 2] [[1, 2], [3, 4]]`; long tensors are cut.
 std::string str(const HostTensor &tensor);
@@ -27,7 +28,8 @@ std::string str(const HostTensor &tensor);
 struct RandomOptions {
   uint64_t seed = 0;
   bool normal = false; ///< floating: standard normal, else whole numbers
-  int64_t maxInt = 3;  ///< whole numbers: [-maxInt, maxInt]; integers [0, maxInt]
+  int64_t maxInt =
+      3; ///< whole numbers: [-maxInt, maxInt]; integers [0, maxInt]
 };
 
 /// Values that depend on seed, name and type only, so that two functions with

@@ -46,9 +46,9 @@ HostTensors dtorch::runProgram(Program program, const HostTensors &arguments) {
   std::vector<DistTensorRef> outputs = executor.run(*loaded, values);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const BufferType &type = outputs[i]->type;
-    HostTensor result{{type.shape, type.dtype},
-                      Storage::allocate(numElements(type.shape) *
-                                        itemSize(type.dtype))};
+    HostTensor result{
+        {type.shape, type.dtype},
+        Storage::allocate(numElements(type.shape) * itemSize(type.dtype))};
     assemble(*outputs[i], result.data->data());
     results[i < resultNames.size() ? resultNames[i]
                                    : "output" + std::to_string(i)] = result;

@@ -130,10 +130,9 @@ void dtorch::writeSafeTensors(const std::string &path,
   int64_t offset = 0;
   for (const auto &[name, tensor] : tensors) {
     int64_t end = offset + tensor.data->size();
-    header[name] =
-        json::Object{{"dtype", nameOf(tensor.type.dtype)},
-                     {"shape", json::Array(tensor.type.shape)},
-                     {"data_offsets", json::Array{offset, end}}};
+    header[name] = json::Object{{"dtype", nameOf(tensor.type.dtype)},
+                                {"shape", json::Array(tensor.type.shape)},
+                                {"data_offsets", json::Array{offset, end}}};
     offset = end;
   }
   std::string text;

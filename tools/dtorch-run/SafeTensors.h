@@ -1,7 +1,7 @@
 //===- SafeTensors.h - safetensors files ----------------------------------===//
 //
-// A file is: 8 bytes with the header's length, little endian; the header, a JSON
-// object from tensor names to dtype, shape and data_offsets; the data.
+// A file is: 8 bytes with the header's length, little endian; the header, a
+// JSON object from tensor names to dtype, shape and data_offsets; the data.
 // Source: the safetensors format description, version 0.3.
 //
 //===----------------------------------------------------------------------===//

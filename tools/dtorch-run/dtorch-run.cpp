@@ -45,31 +45,32 @@ static cl::opt<std::string>
             cl::value_desc("expected,found"),
             cl::desc("run two functions on the same random arguments and "
                      "compare (default single,sharded)"));
-static cl::opt<bool> randomArguments("random", cl::cat(category),
-                             cl::desc("draw arguments that no file has"));
+static cl::opt<bool>
+    randomArguments("random", cl::cat(category),
+                    cl::desc("draw arguments that no file has"));
 static cl::opt<uint64_t> seed("seed", cl::init(0), cl::cat(category),
                               cl::desc("of random arguments"));
-static cl::opt<bool> normal(
-    "normal", cl::cat(category),
-    cl::desc("draw normal numbers; default: whole ones, exact in sums"));
+static cl::opt<bool>
+    normal("normal", cl::cat(category),
+           cl::desc("draw normal numbers; default: whole ones, exact in sums"));
 static cl::opt<int64_t> maxInt("max-int", cl::init(3), cl::cat(category),
                                cl::desc("largest whole number drawn"));
 static cl::opt<double> relative("rtol", cl::init(1e-5), cl::cat(category),
-                            cl::desc("relative tolerance of --compare"));
+                                cl::desc("relative tolerance of --compare"));
 static cl::opt<double> absolute("atol", cl::init(1e-6), cl::cat(category),
-                            cl::desc("absolute tolerance of --compare"));
+                                cl::desc("absolute tolerance of --compare"));
 static cl::opt<bool> counters("counters", cl::cat(category),
                               cl::desc("print collectives: count, bytes"));
 static cl::opt<int> devices("devices", cl::init(0), cl::cat(category),
                             cl::desc("number of virtual devices"));
 static cl::opt<std::string> dump("dump", cl::cat(category),
                                  cl::desc("folder for the text of each phase"));
-static cl::opt<bool> strict(
-    "strict", cl::cat(category),
-    cl::desc("placements that match no row are an error"));
-static cl::opt<bool> remarks(
-    "remarks", cl::cat(category),
-    cl::desc("print a remark for each inserted redistribute"));
+static cl::opt<bool>
+    strict("strict", cl::cat(category),
+           cl::desc("placements that match no row are an error"));
+static cl::opt<bool>
+    remarks("remarks", cl::cat(category),
+            cl::desc("print a remark for each inserted redistribute"));
 
 static cl::opt<bool> passWorkWanted(
     "pass-work", cl::cat(category),
@@ -109,8 +110,8 @@ static void drawMissing(const Program &program, HostTensors &arguments) {
 static void printCounters() {
   for (const auto &[kind, counter] : communicationCounters())
     if (counter.count)
-      llvm::outs() << kind << ": " << counter.count << " ("
-                   << counter.bytes << " bytes)\n";
+      llvm::outs() << kind << ": " << counter.count << " (" << counter.bytes
+                   << " bytes)\n";
 }
 
 static int runOne(mlir::ModuleOp module) {
@@ -149,7 +150,8 @@ static double difference(const HostTensor &expected, const HostTensor &found,
 }
 
 static int runCompare(mlir::ModuleOp module) {
-  llvm::StringRef names = compare.empty() ? llvm::StringRef("single,sharded") : llvm::StringRef(compare);
+  llvm::StringRef names = compare.empty() ? llvm::StringRef("single,sharded")
+                                          : llvm::StringRef(compare);
   auto [expectedName, foundName] = names.split(',');
   Program expectedProgram = toProgram(module, expectedName);
   Program foundProgram = toProgram(module, foundName);
@@ -173,9 +175,8 @@ static int runCompare(mlir::ModuleOp module) {
                   tensor.type.str());
     largest = std::max(largest, difference(tensor, it->second, within));
   }
-  llvm::outs() << "compared " << expected.size()
-               << " outputs: max difference " << llvm::format("%g", largest)
-               << "\n";
+  llvm::outs() << "compared " << expected.size() << " outputs: max difference "
+               << llvm::format("%g", largest) << "\n";
   if (!within)
     llvm::errs() << "dtorch-run: error: differences are beyond rtol "
                  << llvm::format("%g", relative.getValue()) << " and atol "
@@ -189,8 +190,7 @@ static int run() {
            std::to_string(devices).c_str(), /*overwrite=*/1);
   mlir::DialectRegistry registry;
   registerDtorchDialects(registry);
-  mlir::MLIRContext context(registry,
-                            mlir::MLIRContext::Threading::DISABLED);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   mlir::OwningOpRef<mlir::ModuleOp> module = compile(context);
   if (passWorkWanted) {
@@ -202,7 +202,8 @@ static int run() {
     llvm::outs() << printModule(*toModule(context, program));
     return 0;
   }
-  int code = compare.getNumOccurrences() ? runCompare(*module) : runOne(*module);
+  int code =
+      compare.getNumOccurrences() ? runCompare(*module) : runOne(*module);
   if (counters)
     printCounters();
   return code;
@@ -210,7 +211,8 @@ static int run() {
 
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv, "runs dtorch IR on virtual devices\n");
+  cl::ParseCommandLineOptions(argc, argv,
+                              "runs dtorch IR on virtual devices\n");
   try {
     return run();
   } catch (const std::exception &error) {

@@ -167,9 +167,9 @@ void ShardingAttr::print(AsmPrinter &printer) const {
   printer << ", " << getSharding().placementsStr() << ">";
 }
 
-LogicalResult
-ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     MeshAttr mesh, ArrayRef<Placement> placements) {
+LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   MeshAttr mesh,
+                                   ArrayRef<Placement> placements) {
   int64_t axes = mesh.getValue()->ndim();
   if (static_cast<int64_t>(placements.size()) != axes)
     return emitError() << "sharding: must have one placement per mesh axis ("
@@ -178,9 +178,8 @@ ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 Sharding ShardingAttr::getSharding() const {
-  return {getMesh().getValue(),
-          std::vector<Placement>(getPlacements().begin(),
-                                 getPlacements().end())};
+  return {getMesh().getValue(), std::vector<Placement>(getPlacements().begin(),
+                                                       getPlacements().end())};
 }
 
 ShardingAttr ShardingAttr::get(MLIRContext *context, const Sharding &sharding) {

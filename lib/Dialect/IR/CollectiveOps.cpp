@@ -31,8 +31,8 @@ static LogicalResult verifySameValue(Operation *op) {
              << op->getName().stripDialect() << ": result must be "
              << from.str() << " as the operand, got " << to.str();
   } catch (const Error &error) {
-    return op->emitError()
-           << op->getName().stripDialect() << ": " << error.what();
+    return op->emitError() << op->getName().stripDialect() << ": "
+                           << error.what();
   }
   return success();
 }
@@ -51,7 +51,7 @@ LogicalResult RedistributeOp::verify() {
 
 OpFoldResult RedistributeOp::fold(FoldAdaptor) {
   return getInput().getType() == getResult().getType() ? getInput()
-                                                        : OpFoldResult();
+                                                       : OpFoldResult();
 }
 
 //===----------------------------------------------------------------------===//
@@ -59,10 +59,9 @@ OpFoldResult RedistributeOp::fold(FoldAdaptor) {
 //===----------------------------------------------------------------------===//
 
 std::optional<StepKind> dtorch::parseStepKind(StringRef name) {
-  for (StepKind kind :
-       {StepKind::Slice, StepKind::Mask, StepKind::AllGather,
-        StepKind::AllReduce, StepKind::ReduceScatter, StepKind::AllToAll,
-        StepKind::Exchange})
+  for (StepKind kind : {StepKind::Slice, StepKind::Mask, StepKind::AllGather,
+                        StepKind::AllReduce, StepKind::ReduceScatter,
+                        StepKind::AllToAll, StepKind::Exchange})
     if (name == StringRef(toString(kind)))
       return kind;
   return std::nullopt;
@@ -88,13 +87,14 @@ static std::string toHostProblem(const Sharding &from, const Sharding &to) {
 }
 
 /// Whether two placements of an axis differ in more than the unit. A unit may
-/// come or go on an axis that a step leaves alone: [S(0), R] -> [S(0:3), S(0:3)]
-/// of 6 elements is a slice on axis 1. stepProblem compares the cuts.
+/// come or go on an axis that a step leaves alone: [S(0), R] -> [S(0:3),
+/// S(0:3)] of 6 elements is a slice on axis 1. stepProblem compares the cuts.
 static bool differ(const Placement &a, const Placement &b) {
   return a.kind != b.kind || a.dim != b.dim || a.reduce != b.reduce;
 }
 
-/// Whether the step's types belong together at all; stepProblem checks the rest.
+/// Whether the step's types belong together at all; stepProblem checks the
+/// rest.
 static std::string axesProblem(ArrayRef<int64_t> axes, const Sharding &from,
                                const Sharding &to) {
   if (!sameMesh(from.mesh, to.mesh))

@@ -49,7 +49,8 @@ LogicalResult dtorch::verifyComputeOp(Operation *op) {
     return failure();
   try {
     std::vector<TensorType> inferred = inferTypes(makeOpCall(op));
-    for (auto [result, type] : llvm::zip_equal(op->getResultTypes(), inferred)) {
+    for (auto [result, type] :
+         llvm::zip_equal(op->getResultTypes(), inferred)) {
       TensorType found = globalType(result);
       if (!(found == type))
         return op->emitError()

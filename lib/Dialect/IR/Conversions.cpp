@@ -138,8 +138,8 @@ RankedTensorType dtorch::localType(MLIRContext *context, const TensorType &type,
   Shape shape = localTypeShape(type.shape, sharding);
   for (int64_t &size : shape)
     size = size < 0 ? ShapedType::kDynamic : size;
-  auto local = LocalAttr::get(context, type.shape,
-                              ShardingAttr::get(context, sharding));
+  auto local =
+      LocalAttr::get(context, type.shape, ShardingAttr::get(context, sharding));
   return RankedTensorType::get(shape, toMLIR(context, type.dtype), local);
 }
 

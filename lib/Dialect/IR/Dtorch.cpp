@@ -118,8 +118,9 @@ DtorchDialect::verifyOperationAttribute(Operation *op,
   return op->emitError() << "unknown attribute " << name;
 }
 
-LogicalResult DtorchDialect::verifyRegionArgAttribute(
-    Operation *op, unsigned, unsigned, NamedAttribute attribute) {
+LogicalResult
+DtorchDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,
+                                        NamedAttribute attribute) {
   StringRef name = attribute.getName();
   if (name == kNameAttr)
     return verifyKind<StringAttr>(op, attribute, "a string");
@@ -128,8 +129,9 @@ LogicalResult DtorchDialect::verifyRegionArgAttribute(
   return op->emitError() << "unknown attribute " << name << " of an argument";
 }
 
-LogicalResult DtorchDialect::verifyRegionResultAttribute(
-    Operation *op, unsigned, unsigned, NamedAttribute attribute) {
+LogicalResult
+DtorchDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
+                                           NamedAttribute attribute) {
   if (attribute.getName() == kNameAttr)
     return verifyKind<StringAttr>(op, attribute, "a string");
   return op->emitError() << "unknown attribute "

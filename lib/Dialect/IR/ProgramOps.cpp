@@ -31,8 +31,10 @@ BufferOp dtorch::storageOf(BufferOp buffer) {
 }
 
 int64_t dtorch::arenaBytes(ProgramBufferType type) {
-  Shape largest = maxLocalShape(type.getShape(), type.getSharding().getSharding());
-  int64_t bytes = numElements(largest) * itemSize(toDType(type.getElementType()));
+  Shape largest =
+      maxLocalShape(type.getShape(), type.getSharding().getSharding());
+  int64_t bytes =
+      numElements(largest) * itemSize(toDType(type.getElementType()));
   return llvm::alignTo(bytes, kBufferAlignment);
 }
 
@@ -306,10 +308,9 @@ static LogicalResult verifyPassed(InvokeOp invoke, ProgramFuncOp callee,
       continue;
     ProgramBufferType found = bufferOf(handles[index]).getBufferType();
     if (found != buffer.getBufferType())
-      return invoke.emitError()
-             << "invoke: " << kind << " " << index << " of @"
-             << callee.getSymName() << " is " << buffer.getBufferType()
-             << ", got " << found;
+      return invoke.emitError() << "invoke: " << kind << " " << index << " of @"
+                                << callee.getSymName() << " is "
+                                << buffer.getBufferType() << ", got " << found;
   }
   if (count != handles.size())
     return invoke.emitError()
@@ -319,8 +320,8 @@ static LogicalResult verifyPassed(InvokeOp invoke, ProgramFuncOp callee,
 }
 
 LogicalResult InvokeOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto callee = symbols.lookupNearestSymbolFrom<ProgramFuncOp>(
-      *this, getCalleeAttr());
+  auto callee =
+      symbols.lookupNearestSymbolFrom<ProgramFuncOp>(*this, getCalleeAttr());
   if (!callee)
     return emitError() << "invoke: no program function @" << getCallee();
   if (failed(verifyPassed(*this, callee, "argument", getInputs())) ||
@@ -329,8 +330,9 @@ LogicalResult InvokeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   int64_t arena = cast<ProgramFuncOp>((*this)->getParentOp()).getArenaBytes();
   int64_t end = getOffset() + callee.getArenaBytes();
   if (end > arena)
-    return emitError() << "invoke: the arena of @" << callee.getSymName() << " ("
-                       << callee.getArenaBytes() << " bytes at " << getOffset()
-                       << ") must lie in the caller's " << arena << " bytes";
+    return emitError() << "invoke: the arena of @" << callee.getSymName()
+                       << " (" << callee.getArenaBytes() << " bytes at "
+                       << getOffset() << ") must lie in the caller's " << arena
+                       << " bytes";
   return success();
 }

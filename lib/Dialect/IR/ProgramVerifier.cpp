@@ -61,8 +61,9 @@ LogicalResult Lifetimes::read(Operation *instruction, Value handle) {
     return success();
   auto it = spans.find(storage);
   if (it == spans.end())
-    return instruction->emitError() << "program: reads a buffer that no earlier "
-                                       "instruction writes";
+    return instruction->emitError()
+           << "program: reads a buffer that no earlier "
+              "instruction writes";
   it->second.second = now;
   return success();
 }
@@ -93,10 +94,10 @@ LogicalResult Lifetimes::visit(Operation *instruction) {
       func, invoke.getCalleeAttr());
   // A missing callee is the invoke's own error.
   if (callee)
-    regions.push_back({static_cast<int64_t>(invoke.getOffset()),
-                       static_cast<int64_t>(invoke.getOffset() +
-                                            callee.getArenaBytes()),
-                       now, now, invoke});
+    regions.push_back(
+        {static_cast<int64_t>(invoke.getOffset()),
+         static_cast<int64_t>(invoke.getOffset() + callee.getArenaBytes()), now,
+         now, invoke});
   return success();
 }
 
@@ -121,8 +122,8 @@ LogicalResult Lifetimes::collect() {
   for (auto buffer : func.getBody().getOps<BufferOp>()) {
     auto it = spans.find(buffer);
     if (buffer.isResult() && it == spans.end())
-      return buffer.emitError() << "program: result " << buffer.getValue()
-                                << " is never written";
+      return buffer.emitError()
+             << "program: result " << buffer.getValue() << " is never written";
     if (!buffer.isArena() || it == spans.end())
       continue;
     int64_t begin = buffer.getValue();
@@ -134,9 +135,8 @@ LogicalResult Lifetimes::collect() {
 }
 
 LogicalResult Lifetimes::checkOverlap() {
-  std::sort(regions.begin(), regions.end(), [](const Extent &a, const Extent &b) {
-    return a.first < b.first;
-  });
+  std::sort(regions.begin(), regions.end(),
+            [](const Extent &a, const Extent &b) { return a.first < b.first; });
   std::vector<Extent> live;
   for (const Extent &region : regions) {
     llvm::erase_if(live,
@@ -162,9 +162,8 @@ static LogicalResult verifyIndices(ProgramFuncOp func, StringRef kind) {
   std::set<int64_t> indices;
   for (auto buffer : func.getBody().getOps<BufferOp>())
     if (buffer.getKind() == kind && !indices.insert(buffer.getValue()).second)
-      return buffer.emitError()
-             << "program: " << kind << " " << buffer.getValue()
-             << " stands twice";
+      return buffer.emitError() << "program: " << kind << " "
+                                << buffer.getValue() << " stands twice";
   if (!indices.empty() &&
       *indices.rbegin() + 1 != static_cast<int64_t>(indices.size()))
     return func.emitError() << "program: indices of " << kind

@@ -114,8 +114,8 @@ LogicalResult FunctionConversion::addValues(Operation &op) {
       handleOf[result] =
           aliasOf(op.getLoc(), results[place.getValue()], result.getType());
     else
-      handleOf[result] = addBuffer(op.getLoc(), "arena", place.getValue(),
-                                   result.getType());
+      handleOf[result] =
+          addBuffer(op.getLoc(), "arena", place.getValue(), result.getType());
   }
   return success();
 }
@@ -171,9 +171,9 @@ LogicalResult FunctionConversion::addInstruction(Operation &op) {
 LogicalResult FunctionConversion::run(mlir::Pass::Statistic &opsVisited) {
   auto bytes = func->getAttrOfType<IntegerAttr>(kArenaBytesAttr);
   if (!bytes)
-    return func.emitError() << "function @" << func.getSymName()
-                            << ": must have " << kArenaBytesAttr
-                            << "; run dtorch-plan-buffers";
+    return func.emitError()
+           << "function @" << func.getSymName() << ": must have "
+           << kArenaBytesAttr << "; run dtorch-plan-buffers";
   auto program = ProgramFuncOp::create(
       builder, func.getLoc(), func.getSymName(),
       func.isPrivate() ? builder.getStringAttr("private") : StringAttr(),

@@ -89,8 +89,8 @@ LogicalResult Inference::inferEntry(func::FuncOp func) {
 
 LogicalResult Inference::inferBody(func::FuncOp func) {
   if (!open.insert(func))
-    return func.emitError() << "function @" << func.getSymName()
-                            << ": must not call itself";
+    return func.emitError()
+           << "function @" << func.getSymName() << ": must not call itself";
   visited.insert(func);
   for (Operation &op : llvm::make_early_inc_range(func.getBody().front()))
     if (failed(guarded(&op, [&] { return inferOp(&op); })))
@@ -156,16 +156,15 @@ LogicalResult Inference::inferReturn(func::ReturnOp op) {
        llvm::enumerate(op.getOperands(), func.getResultTypes())) {
     Type wanted = normalType(declared);
     if (wanted && wanted != operand.getType())
-      return op.emitError() << "return: result " << index << " of @"
-                            << func.getSymName() << " is declared " << declared
-                            << ", got " << operand.getType()
-                            << "; redistribute it first";
+      return op.emitError()
+             << "return: result " << index << " of @" << func.getSymName()
+             << " is declared " << declared << ", got " << operand.getType()
+             << "; redistribute it first";
   }
   return success();
 }
 
-func::FuncOp Inference::cloneCallee(func::FuncOp callee,
-                                          Operation *untouched) {
+func::FuncOp Inference::cloneCallee(func::FuncOp callee, Operation *untouched) {
   auto copy = cast<func::FuncOp>(untouched->clone());
   std::string name;
   for (int64_t suffix = 1;; ++suffix) {
@@ -189,8 +188,8 @@ FailureOr<func::FuncOp> Inference::specialise(func::CallOp call) {
   auto [known, isNew] = specialised.try_emplace({callee, signature});
   if (!isNew) {
     if (open.contains(known->second))
-      return call.emitError() << "function @" << callee.getSymName()
-                              << ": must not call itself";
+      return call.emitError()
+             << "function @" << callee.getSymName() << ": must not call itself";
     return known->second;
   }
   OwningOpRef<func::FuncOp> &original = originals[callee];
@@ -209,8 +208,7 @@ FailureOr<func::FuncOp> Inference::specialise(func::CallOp call) {
 }
 
 void Inference::eraseUnused() {
-  for (auto func :
-       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+  for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (func.isPrivate() && !visited.contains(func))
       func.erase();
 }

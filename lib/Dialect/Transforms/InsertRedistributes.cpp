@@ -36,11 +36,12 @@ class InsertRedistributes
 
 /// Tells what an inserted change costs. Host operands join without
 /// communication.
-static void remarkCost(Operation *op, unsigned operand, const Placing &placing) {
+static void remarkCost(Operation *op, unsigned operand,
+                       const Placing &placing) {
   const dtorch::TensorType &type = placing.call.operands[operand];
-  const RedistributePlan &plan =
-      planRedistribute(placing.joined[operand], placing.choice->operands[operand],
-                       type.shape, itemSize(type.dtype));
+  const RedistributePlan &plan = planRedistribute(
+      placing.joined[operand], placing.choice->operands[operand], type.shape,
+      itemSize(type.dtype));
   if (plan.collectives == 0)
     return;
   std::string kinds;

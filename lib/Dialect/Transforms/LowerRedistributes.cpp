@@ -23,8 +23,8 @@ class LowerRedistributes
 /// The op of a step on `value`.
 static Value buildStep(OpBuilder &builder, Location loc,
                        const RedistributeStep &step, Value value) {
-  Type type = placedType(builder.getContext(), globalType(value.getType()),
-                         step.to);
+  Type type =
+      placedType(builder.getContext(), globalType(value.getType()), step.to);
   auto axes = builder.getDenseI64ArrayAttr(step.axes);
   switch (step.kind) {
   case StepKind::Slice:
@@ -95,8 +95,8 @@ static Sharding reducedForHost(const Sharding &from,
         if (placement.isShard() && other.isShard(placement.dim))
           placement.unit = other.unit;
     candidate = normalised(candidate, type.shape);
-    const RedistributePlan &plan = planRedistribute(
-        from, candidate, type.shape, itemSize(type.dtype));
+    const RedistributePlan &plan =
+        planRedistribute(from, candidate, type.shape, itemSize(type.dtype));
     std::pair<int64_t, int64_t> cost{plan.bytes, plan.collectives};
     if (!best || cost < bestCost) {
       best = &candidate;
@@ -140,9 +140,8 @@ void LowerRedistributes::runOnOperation() {
       if (!isa<func::CallOp>(op))
         countOp(opsVisited);
       auto redistribute = dyn_cast<RedistributeOp>(op);
-      if (redistribute && failed(guarded(&op, [&] {
-            return lowerRedistribute(redistribute);
-          })))
+      if (redistribute &&
+          failed(guarded(&op, [&] { return lowerRedistribute(redistribute); })))
         return signalPassFailure();
     }
 }

@@ -44,12 +44,12 @@ int64_t dtorch::planMemory(std::vector<MemoryRequest> &requests) {
     MemoryRequest &request = requests[index];
     request.offset = bestOffset(request, placed);
     total = std::max(total, request.offset + request.bytes);
-    placed.insert(std::upper_bound(
-                      placed.begin(), placed.end(), &request,
-                      [](const MemoryRequest *a, const MemoryRequest *b) {
-                        return a->offset < b->offset;
-                      }),
-                  &request);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), &request,
+                         [](const MemoryRequest *a, const MemoryRequest *b) {
+                           return a->offset < b->offset;
+                         }),
+        &request);
   }
   return total;
 }

@@ -31,7 +31,7 @@ bool dtorch::isStrict(Operation *op) {
 
 void dtorch::updateFunctionType(func::FuncOp func) {
   Block &body = func.getBody().front();
-  func.setFunctionType(FunctionType::get(
-      func.getContext(), body.getArgumentTypes(),
-      body.getTerminator()->getOperandTypes()));
+  func.setFunctionType(
+      FunctionType::get(func.getContext(), body.getArgumentTypes(),
+                        body.getTerminator()->getOperandTypes()));
 }

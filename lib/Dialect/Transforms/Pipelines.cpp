@@ -39,12 +39,12 @@ void dtorch::registerDtorchPipelines() {
   static PassPipelineRegistration<> placed(
       "dtorch-to-placed", "From the global to the placed phase",
       buildGlobalToPlaced);
-  static PassPipelineRegistration<> local(
-      "dtorch-to-local", "From the global to the local phase",
-      [](OpPassManager &manager) {
-        buildGlobalToPlaced(manager);
-        buildPlacedToLocal(manager);
-      });
+  static PassPipelineRegistration<> local("dtorch-to-local",
+                                          "From the global to the local phase",
+                                          [](OpPassManager &manager) {
+                                            buildGlobalToPlaced(manager);
+                                            buildPlacedToLocal(manager);
+                                          });
   static PassPipelineRegistration<> program(
       "dtorch-to-program", "From the global to the program phase",
       [](OpPassManager &manager) {

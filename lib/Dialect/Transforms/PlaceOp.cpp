@@ -11,18 +11,18 @@ static FailureOr<std::vector<Sharding>> heldShardings(Operation *op) {
   for (Value operand : op->getOperands()) {
     ShardingAttr sharding = shardingAttr(operand);
     if (!sharding)
-      return op->emitError() << op->getName().stripDialect()
-                             << ": operands must have shardings, got "
-                             << operand.getType()
-                             << "; run dtorch-infer-placements";
+      return op->emitError()
+             << op->getName().stripDialect()
+             << ": operands must have shardings, got " << operand.getType()
+             << "; run dtorch-infer-placements";
     held.push_back(sharding.getSharding());
   }
   return held;
 }
 
 static void emitNoRow(Operation *op, const Placing &placing) {
-  InFlightDiagnostic diagnostic =
-      op->emitError() << subjectOf(placing.call) << ": " << noRowText(placing);
+  InFlightDiagnostic diagnostic = op->emitError() << subjectOf(placing.call)
+                                                  << ": " << noRowText(placing);
   diagnostic.attachNote() << "legal rows for one axis: "
                           << legalRowsText(placing.rule);
   diagnostic.attachNote() << "redistribute an operand, or use mode \"auto\"";

@@ -41,8 +41,9 @@ private:
   func::FuncOp func;
   SymbolTable &symbols;
   llvm::DenseMap<Operation *, int64_t> position;
-  llvm::DenseMap<Value, int64_t> lastUse;     ///< by storage
-  llvm::DenseMap<Value, int64_t> resultIndex; ///< storage written for the caller
+  llvm::DenseMap<Value, int64_t> lastUse; ///< by storage
+  llvm::DenseMap<Value, int64_t>
+      resultIndex; ///< storage written for the caller
   llvm::DenseMap<Value, size_t> valueRequest;
   llvm::DenseMap<Operation *, size_t> callRequest;
   std::vector<MemoryRequest> requests;

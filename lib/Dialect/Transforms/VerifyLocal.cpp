@@ -21,8 +21,8 @@ class VerifyLocal : public dtorch::impl::VerifyLocalBase<VerifyLocal> {
 } // namespace
 
 LogicalResult VerifyLocal::verifyOp(Operation *op) {
-  for (ValueRange values : {ValueRange(op->getOperands()),
-                            ValueRange(op->getResults())})
+  for (ValueRange values :
+       {ValueRange(op->getOperands()), ValueRange(op->getResults())})
     for (Value value : values)
       if (!isLocalType(value.getType()))
         return op->emitError()

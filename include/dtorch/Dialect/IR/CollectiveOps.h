@@ -8,10 +8,11 @@ namespace dtorch {
 /// Checks a step op, on placed or local types, by stepProblem.
 llvm::LogicalResult verifyStepOp(mlir::Operation *op);
 
-/// Why `kind` ("all_reduce", …, "from_host", "to_host") over `axes` may not take
-/// a tensor from one sharding to the other; empty if it may. Step ops and
+/// Why `kind` ("all_reduce", …, "from_host", "to_host") over `axes` may not
+/// take a tensor from one sharding to the other; empty if it may. Step ops and
 /// program instructions share it.
-std::string communicationProblem(llvm::StringRef kind, llvm::ArrayRef<int64_t> axes,
+std::string communicationProblem(llvm::StringRef kind,
+                                 llvm::ArrayRef<int64_t> axes,
                                  const Sharding &from, const Sharding &to,
                                  std::span<const int64_t> shape);
 

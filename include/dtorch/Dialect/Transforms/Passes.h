@@ -22,8 +22,8 @@ void buildGlobalToPlaced(mlir::OpPassManager &manager);
 void buildPlacedToLocal(mlir::OpPassManager &manager);
 void buildLocalToProgram(mlir::OpPassManager &manager);
 
-/// Named pipelines for dtorch-opt, each from the global phase: dtorch-to-placed,
-/// dtorch-to-local, dtorch-to-program.
+/// Named pipelines for dtorch-opt, each from the global phase:
+/// dtorch-to-placed, dtorch-to-local, dtorch-to-program.
 void registerDtorchPipelines();
 
 /// Ops that passes have worked on since the process began. Each pass looks at a
