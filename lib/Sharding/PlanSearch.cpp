@@ -69,7 +69,8 @@ public:
   }
 
   RedistributePlan run() {
-    int64_t start = nodeOf(from.placements), goal = nodeOf(to.placements);
+    int64_t start = nodeOf(from.placements);
+    goal = nodeOf(to.placements);
     nodes[start].reached = true;
     push(start);
     while (!nodes[goal].done) {
@@ -79,9 +80,9 @@ public:
         continue;
       nodes[entry.node].done = true;
       if (entry.node != goal)
-        expand(entry.node, goal);
+        expand(entry.node);
     }
-    return planTo(goal);
+    return makePlan();
   }
 
 private:
@@ -144,23 +145,14 @@ private:
              const Placements &target) {
     Sharding before = sharding(nodes[source].placements);
     Sharding after = normalised(sharding(target), shape);
-    if (after.placements == before.placements ||
-        checkStep(kind, axes, before, after, shape))
+    if (after.placements == before.placements)
       return;
-    PathCost step;
-    step.elements = busiestElements(kind, axes, before, after, shape);
-    step.steps = 1;
-    step.order = static_cast<int64_t>(kind);
-    if (!isLocal(kind)) {
-      step.collectives = 1;
-      step.exchanges = kind == StepKind::Exchange;
-      step.group = 1;
-      for (int64_t a : axes)
-        step.group *= mesh.axisSize(a);
-    }
-    PathCost cost = nodes[source].cost + step;
     int64_t node = nodeOf(after.placements);
-    if (nodes[node].done || (nodes[node].reached && nodes[node].cost <= cost))
+    PathCost cost = nodes[source].cost + leastCost(kind, axes);
+    if (!mayImprove(node, cost) || checkStep(kind, axes, before, after, shape))
+      return;
+    cost.elements += busiestElements(kind, axes, before, after, shape);
+    if (!mayImprove(node, cost))
       return;
     nodes[node].reached = true;
     nodes[node].cost = cost;
@@ -169,11 +161,34 @@ private:
     push(node);
   }
 
+  /// The cost of a step but for what it moves.
+  PathCost leastCost(StepKind kind, const std::vector<int64_t> &axes) const {
+    PathCost step;
+    step.steps = 1;
+    step.order = static_cast<int64_t>(kind);
+    if (isLocal(kind))
+      return step;
+    step.collectives = 1;
+    step.exchanges = kind == StepKind::Exchange;
+    step.group = 1;
+    for (int64_t a : axes)
+      step.group *= mesh.axisSize(a);
+    return step;
+  }
+
+  /// Whether a way to the node at this cost can be part of the best plan.
+  bool mayImprove(int64_t node, const PathCost &cost) const {
+    const Node &n = nodes[node], &end = nodes[goal];
+    if (n.done || (n.reached && n.cost <= cost))
+      return false;
+    return !end.reached || cost.elements + n.missing <= end.cost.elements;
+  }
+
   //===--------------------------------------------------------------------===//
   // Successors
   //===--------------------------------------------------------------------===//
 
-  void expand(int64_t source, int64_t goal) {
+  void expand(int64_t source) {
     const Placements state = nodes[source].placements;
     std::vector<int64_t> replicated, pending, sharded;
     for (int64_t a = 0; a < mesh.ndim(); ++a) {
@@ -196,7 +211,7 @@ private:
       offerGathers(source, state, d);
     for (int64_t a : sharded)
       toShards(source, StepKind::AllToAll, {a}, state);
-    offerExchanges(source, goal, state);
+    offerExchanges(source, state);
   }
 
   template <typename F>
@@ -249,7 +264,7 @@ private:
     }
   }
 
-  void offerExchanges(int64_t source, int64_t goal, const Placements &state) {
+  void offerExchanges(int64_t source, const Placements &state) {
     bool unwanted = false;
     Placements target = nodes[goal].placements;
     for (size_t a = 0; a < state.size(); ++a) {
@@ -292,7 +307,7 @@ private:
     target[axis] = kept;
   }
 
-  RedistributePlan planTo(int64_t goal) const {
+  RedistributePlan makePlan() const {
     RedistributePlan plan;
     plan.bytes = nodes[goal].cost.elements;
     plan.collectives = nodes[goal].cost.collectives;
@@ -315,7 +330,7 @@ private:
   std::vector<Node> nodes;
   std::map<Placements, int64_t> index;
   std::priority_queue<Entry> queue;
-  int64_t sequence = 0;
+  int64_t sequence = 0, goal = -1;
 };
 
 } // namespace

@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <tuple>
+#include <unordered_map>
 
 using namespace dtorch;
 using namespace dtorch::rule_rows;
@@ -375,6 +377,105 @@ bool isNormal(const Sharding &s, std::span<const int64_t> shape) {
   return true;
 }
 
+//===----------------------------------------------------------------------===//
+// Searches are kept: the layers of a model ask the same question again.
+//===----------------------------------------------------------------------===//
+
+/// All that a search depends on, as numbers: the rule, the sizes of the mesh,
+/// the placements, the item sizes and the mode.
+class SearchKey {
+public:
+  SearchKey(const BoundRule &rule, std::span<const Sharding *const> operands,
+            std::span<const int64_t> itemSizes, bool freeOnly) {
+    numbers.reserve(128);
+    add(freeOnly);
+    addList(operands[0]->mesh->shape());
+    addList(itemSizes);
+    for (const Sharding *s : operands)
+      for (const Placement &p : s->placements) {
+        add((int64_t)p.kind << 8 | (int64_t)p.reduce);
+        add(p.dim);
+        add(p.unit);
+      }
+    addRule(rule);
+  }
+  bool operator==(const SearchKey &) const = default;
+
+  size_t hash() const {
+    size_t hash = numbers.size();
+    for (int64_t n : numbers) {
+      hash = (hash ^ static_cast<size_t>(n)) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 29;
+    }
+    return hash;
+  }
+
+private:
+  void add(int64_t number) { numbers.push_back(number); }
+  void addList(std::span<const int64_t> list) {
+    add(list.size());
+    numbers.insert(numbers.end(), list.begin(), list.end());
+  }
+  void addTensors(const std::vector<std::vector<DimFactor>> &tensors,
+                  const std::vector<Shape> &shapes) {
+    add(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      addList(shapes[i]);
+      for (const DimFactor &dim : tensors[i]) {
+        add(dim.factor);
+        add(dim.granule);
+      }
+    }
+  }
+  void addRule(const BoundRule &rule) {
+    add(rule.factors.size());
+    for (const Factor &factor : rule.factors) {
+      add(factor.size);
+      add(factor.whole);
+      add(factor.reduce ? (int64_t)*factor.reduce : -1);
+      addList(factor.selectOperands);
+    }
+    addTensors(rule.operands, rule.operandShapes);
+    addTensors(rule.results, rule.resultShapes);
+    add(rule.partials.size());
+    for (const PartialClause &clause : rule.partials) {
+      add((int64_t)clause.kind);
+      addList(clause.operands);
+    }
+  }
+
+  std::vector<int64_t> numbers;
+};
+
+struct SearchKeyHash {
+  size_t operator()(const SearchKey &key) const { return key.hash(); }
+};
+
+/// Searches, or finds an earlier answer to the same question. An answer keeps
+/// the mesh that it was asked for; the caller puts its own in.
+std::optional<Candidate> search(const BoundRule &rule,
+                                std::span<const Sharding *const> operands,
+                                std::span<const int64_t> itemSizes,
+                                bool freeOnly) {
+  constexpr size_t maxKept = 10000;
+  static std::mutex mutex;
+  static std::unordered_map<SearchKey, std::optional<Candidate>, SearchKeyHash>
+      kept;
+  SearchKey key(rule, operands, itemSizes, freeOnly);
+  {
+    std::lock_guard lock(mutex);
+    if (auto it = kept.find(key); it != kept.end())
+      return it->second;
+  }
+  std::optional<Candidate> found =
+      RowSearch(rule, operands, itemSizes, freeOnly).run();
+  std::lock_guard lock(mutex);
+  if (kept.size() >= maxKept)
+    kept.clear();
+  kept.try_emplace(std::move(key), found);
+  return found;
+}
+
 } // namespace
 
 std::optional<RowChoice> dtorch::chooseRows(const BoundRule &rule,
@@ -399,10 +500,12 @@ std::optional<RowChoice> dtorch::chooseRows(const BoundRule &rule,
   }
   if (auto exact = exactChoice(rule, held, operands))
     return exact;
-  std::optional<Candidate> best =
-      RowSearch(rule, held, itemSizes, freeOnly).run();
+  std::optional<Candidate> best = search(rule, held, itemSizes, freeOnly);
   if (!best)
     return std::nullopt;
+  for (auto *list : {&best->operands, &best->results})
+    for (Sharding &s : *list)
+      s.mesh = operands[0].mesh;
   RowChoice choice;
   for (size_t i = 0; i < operands.size(); ++i)
     choice.operands.push_back(best->operands[i].placements ==
