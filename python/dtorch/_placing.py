@@ -54,6 +54,11 @@ class Placing(TensorBase):
 
         Errors: neither argument; two meshes with axes but no name in common;
         placements that do not fit the mesh or the shape (PlacementError).
+
+        >>> mesh = init_device_mesh("cpu", (2,), mesh_dim_names=["tp"])
+        >>> t = dtorch.arange(5).redistribute(mesh, [Shard(0)])
+        >>> t.placements, t.redistribute(placements=[Replicate()]).tolist()
+        ([Shard(0)], [0, 1, 2, 3, 4])
         """
         if device_mesh is None and placements is None:
             raise fail(ValueError, "redistribute: needs device_mesh, placements or both")
@@ -94,6 +99,11 @@ class Placing(TensorBase):
         Names that the mesh lacks are ignored; shard dims may be negative. Axes
         not in the dict get `Replicate()` ("replicate"), keep their placement by
         name ("keep"), or are an error ("raise_error").
+
+        >>> mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=["dp", "tp"])
+        >>> wanted = {"dp": Shard(0), "pp": Shard(1)}
+        >>> dtorch.zeros(4, 4).redistribute_by_dict(mesh, placements_dict=wanted).placements
+        [Shard(0), Replicate()]
         """
         target = self.device_mesh if device_mesh is None else check_mesh(device_mesh)
         named = _by_axis(target, placements_dict)

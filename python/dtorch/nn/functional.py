@@ -148,6 +148,11 @@ def scaled_dot_product_attention(
     uses K/V head h // (H / Hkv). `attn_mask` broadcasts to [..., H, L, S]: bool
     (True takes part) or floating (added). `is_causal` is aligned top left. A
     fully masked row gives 0.
+
+    >>> q = dtorch.zeros(1, 1, 3, 2)  # equal weights: means of what a row sees
+    >>> v = dtorch.Tensor([1.0, 2.0, 3.0]).view(1, 1, 3, 1)
+    >>> scaled_dot_product_attention(q, q, v, is_causal=True).flatten().tolist()
+    [1.0, 1.5, 2.0]
     """
     subject = "scaled_dot_product_attention"
     _check_dtype(subject, "query", query, "key", key)

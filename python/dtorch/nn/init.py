@@ -88,10 +88,12 @@ def constant_(tensor: Parameter, val: float) -> Parameter:
 
 
 def zeros_(tensor: Parameter) -> Parameter:
+    """0 everywhere."""
     return constant_(tensor, 0.0)
 
 
 def ones_(tensor: Parameter) -> Parameter:
+    """1 everywhere."""
     return constant_(tensor, 1.0)
 
 

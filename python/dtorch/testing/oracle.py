@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,8 @@ def axis_options(
     return options
 
 
-def boxes(shape: Sequence[int], mesh: _dtorch.Mesh, placements: Placements) -> list[Box]:
+@cache
+def boxes(shape: tuple[int, ...], mesh: _dtorch.Mesh, placements: Placements) -> list[Box]:
     """What each device holds, by the shard law."""
     return [
         _dtorch.local_box(list(shape), mesh, list(placements), i) for i in range(mesh.num_devices)

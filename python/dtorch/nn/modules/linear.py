@@ -87,6 +87,11 @@ class Linear(Module):
 
     Errors: an input that does not lie as the weight's sharding needs it
     (PlacementError).
+
+    >>> mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=["dp", "tp"])
+    >>> layer = Linear(4, 6, device_mesh=mesh, tp_shard_type="row")
+    >>> layer.weight.placements, layer.bias.placements
+    ([Replicate(), Shard(1)], [Replicate(), Partial()])
     """
 
     def __init__(
