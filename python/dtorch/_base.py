@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from dtorch import _dtorch, arrays
-from dtorch.dtypes import dtype, to_dtype
+from dtorch.dtypes import BY_NAME, dtype
 from dtorch.errors import fail, location
 from dtorch.graph import Graph
 from dtorch.mesh import HOST, DeviceMesh, wrap_mesh
@@ -75,7 +75,7 @@ class TensorBase:
 
     @property
     def dtype(self) -> dtype:
-        return to_dtype(self._node.dtype)
+        return BY_NAME[self._node.dtype]
 
     @property
     def device_mesh(self) -> DeviceMesh:
@@ -108,11 +108,18 @@ class TensorBase:
         return math.prod(self.shape)
 
 
+_tensor_class: type[Tensor]
+
+
+def set_tensor_class(cls: type[Tensor]) -> None:
+    """Says what `wrap` makes: the class is defined later, upon this module."""
+    global _tensor_class
+    _tensor_class = cls
+
+
 def wrap(node: _dtorch.Node) -> Tensor:
     """A tensor for a node."""
-    from dtorch.tensor import Tensor
-
-    tensor: Tensor = Tensor.__new__(Tensor)
+    tensor: Tensor = _tensor_class.__new__(_tensor_class)
     tensor._node = node
     tensor._host = None
     tensor._requires_grad = False
@@ -153,10 +160,8 @@ def as_number(value: Any) -> Number | None:
 
 def as_tensor(value: Any, subject: str) -> Tensor:
     """A tensor for an operand that is no number: ours, or a copy of host memory."""
-    from dtorch.tensor import Tensor
-
-    if isinstance(value, Tensor):
-        return value
+    if isinstance(value, TensorBase):
+        return same(value)
     if arrays.is_torch(value) or isinstance(value, np.ndarray) or hasattr(value, "__dlpack__"):
         return wrap(host_input(arrays.from_any(value)))
     raise fail(TypeError, f"{subject}: operands must be tensors or numbers, got {value!r:.80}")

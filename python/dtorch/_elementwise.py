@@ -57,6 +57,8 @@ def cast(x: TensorBase, to: dtype) -> Tensor:
 def binary(kind: str, a: Any, b: Any) -> Tensor:
     """f(a, b) per element of the broadcast shape. One of them may be a number,
     which then is weak: it decides the dtype only by a higher category."""
+    if _are_alike(a, b):
+        return record("binary", [a, b], kind=kind)  # the usual case, kept short
     x, y = as_number(a), as_number(b)
     left = as_tensor(a, kind) if x is None else None
     right = as_tensor(b, kind) if y is None else None
@@ -75,6 +77,13 @@ def binary(kind: str, a: Any, b: Any) -> Tensor:
     if right is not None and x is not None:
         right = _reduced_before(kind, right, x, compute, divisor=False)
     return record("binary", [_operand(left, x, compute), _operand(right, y, compute)], kind=kind)
+
+
+def _are_alike(a: Any, b: Any) -> bool:
+    """Whether both are tensors of one floating dtype: nothing to convert."""
+    if not (isinstance(a, TensorBase) and isinstance(b, TensorBase)):
+        return False
+    return a.dtype is b.dtype and a.dtype.is_floating_point
 
 
 def _operand(tensor: Tensor | None, number: Number | None, d: dtype) -> TensorBase | _dtorch.Node:

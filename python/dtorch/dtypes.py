@@ -60,8 +60,9 @@ float32 = dtype("float32", 4, 4, True)
 float64 = dtype("float64", 8, 5, True)
 half, double, long = float16, float64, int64
 
-_BY_NAME = {d.name: d for d in (bool_, int32, int64, float16, bfloat16, float32, float64)}
-_BY_NAME |= {"half": half, "double": double, "long": long, "float": float32, "int": int32}
+BY_NAME = {d.name: d for d in (bool_, int32, int64, float16, bfloat16, float32, float64)}
+BY_NAME |= {"half": half, "double": double, "long": long, "float": float32, "int": int32}
+"""Every spelling of a name."""
 _BY_TYPE: dict[Any, dtype] = {float: float32, int: int64, bool: bool_}
 
 EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
@@ -80,18 +81,18 @@ def to_dtype(value: Any) -> dtype:
     if isinstance(value, type) and value in _BY_TYPE:
         return _BY_TYPE[value]
     if isinstance(value, str):
-        found = _BY_NAME.get(value.rpartition(".")[2])
+        found = BY_NAME.get(value.rpartition(".")[2])
     elif type(value).__module__ == "torch":
-        found = _BY_NAME.get(str(value).rpartition(".")[2])
+        found = BY_NAME.get(str(value).rpartition(".")[2])
     else:
         try:
-            found = _BY_NAME.get(np.dtype(value).name)
+            found = BY_NAME.get(np.dtype(value).name)
         except TypeError:
             found = None
     if found is None:
         raise fail(
             TypeError,
-            f"dtype: must be one of {', '.join(list(_BY_NAME)[:7])}, got {value!r}",
+            f"dtype: must be one of {', '.join(list(BY_NAME)[:7])}, got {value!r}",
         )
     return found
 

@@ -156,7 +156,7 @@ def counters() -> dict[str, Counter]:
 
 
 def compile_counters() -> dict[str, int]:
-    """"programs" compiled, "cache_hits", and "ops" that passes visited, so far."""
+    """Counts so far: "programs" compiled, "cache_hits", "ops" that passes visited."""
     return _dtorch.compile_counters()
 
 

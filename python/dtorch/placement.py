@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
+from functools import cache
 
 from dtorch import _dtorch
 from dtorch.errors import PlacementError, fail
@@ -116,6 +117,7 @@ def _rebuild(kind: str, dim: int, unit: int, reduce_op: str) -> Placement:
     return Partial(reduce_op) if kind == "P" else Replicate()
 
 
+@cache
 def from_native(native: _dtorch.Placement) -> Placement:
     """The public object for a native placement."""
     return _rebuild(*_key(native))

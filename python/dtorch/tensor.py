@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from dtorch import arrays, dtypes
-from dtorch._base import TensorBase, check_device, host_input, same, wrap
+from dtorch._base import TensorBase, check_device, host_input, same, set_tensor_class, wrap
 from dtorch._elementwise import Elementwise, cast
 from dtorch._indexing import getitem
 from dtorch._placing import Placing
@@ -156,6 +156,9 @@ class Tensor(Elementwise, Shaping, Reductions, Placing, Reading):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         return wrap(self._node)
+
+
+set_tensor_class(Tensor)
 
 
 def _is_device(value: Any) -> bool:
