@@ -12,8 +12,8 @@ from transformers import LlamaForCausalLM as TorchLlamaForCausalLM
 
 import dtorch
 from dtorch import init_device_mesh
+from dtorch.test import assert_tensor_allclose, is_graph_satisfy
 from dtorch.test.modules.llama import LlamaForCausalLM
-from dtorch.test.test_util import assert_tensor_allclose, is_graph_satisfy
 
 
 def _test_llama(test_case, device):
