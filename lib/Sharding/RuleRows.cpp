@@ -138,6 +138,8 @@ static int64_t shardedFactor(std::span<const Sharding *const> tensors,
     const Placement &p = tensors[i]->placements[axis];
     if (!p.isShard())
       continue;
+    if (p.dim < 0 || p.dim >= (int64_t)dims[i].size())
+      return -2;
     int64_t factor = dims[i][p.dim].factor;
     return factor < 0 ? -2 : factor;
   }

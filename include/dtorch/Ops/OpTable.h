@@ -61,7 +61,7 @@ struct KindInfo {
 struct OpInfo {
   std::string_view name; ///< mnemonic: "linear"
   std::string_view summary;
-  int64_t minOperands, maxOperands; ///< maxOperands -1: any number
+  int64_t minOperands, maxOperands;           ///< maxOperands -1: any number
   std::vector<std::string_view> operandNames; ///< for messages
   std::string_view operandDTypes; ///< see Dtorch_ComputeOp in ComputeOps.td
   std::vector<AttrInfo> attrs;

@@ -76,7 +76,8 @@ public:
 
   /// Indices (in this mesh) of the devices that differ from device `index`
   /// only along `axes`, in row-major order of those axes (mesh order).
-  std::vector<int64_t> group(int64_t index, std::span<const int64_t> axes) const;
+  std::vector<int64_t> group(int64_t index,
+                             std::span<const int64_t> axes) const;
 
   bool operator==(const DeviceMesh &other) const;
   /// `mesh<cpu, ["dp" = 2, "tp" = 2], start = 0, strides = [2, 1]>`,

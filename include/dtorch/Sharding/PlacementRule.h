@@ -95,10 +95,11 @@ public:
   /// begins the messages, `names` names the operands in them. `factorSizes`
   /// gives sizes of factors that no operand determines (the d of a split
   /// `(h d) -> h d`); `attrs` those of `[dims]` targets.
-  BoundRule bind(std::string_view subject, std::span<const Shape> operandShapes,
-                 std::span<const std::pair<std::string, int64_t>> factorSizes = {},
-                 const Attrs &attrs = {},
-                 std::span<const std::string_view> names = {}) const;
+  BoundRule
+  bind(std::string_view subject, std::span<const Shape> operandShapes,
+       std::span<const std::pair<std::string, int64_t>> factorSizes = {},
+       const Attrs &attrs = {},
+       std::span<const std::string_view> names = {}) const;
 
   struct Term { ///< one dim: factor indices, major first; empty means `...`
     std::vector<int64_t> factors;

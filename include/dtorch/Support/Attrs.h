@@ -10,7 +10,8 @@
 
 namespace dtorch {
 
-using AttrValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
+using AttrValue =
+    std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
 
 /// A small dictionary, sorted by name so that equal contents compare and print
 /// equally.

@@ -6,7 +6,15 @@
 
 namespace dtorch {
 
-enum class DType : uint8_t { Bool, Int32, Int64, Float16, BFloat16, Float32, Float64 };
+enum class DType : uint8_t {
+  Bool,
+  Int32,
+  Int64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64
+};
 
 /// Bytes per element: 1, 4, 8, 2, 2, 4, 8.
 int64_t itemSize(DType dtype);
