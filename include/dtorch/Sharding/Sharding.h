@@ -30,8 +30,9 @@ struct Sharding {
   void verify(std::span<const int64_t> shape) const;
 };
 
-/// The normal form that rules and IR see: `R` on axes of size 1, and no unit
-/// where the blocks divide by the product of the axes that shard the dim.
+/// The normal form that rules and IR see: `R` on axes of size 1 and for shards
+/// of an empty dim, and no unit where the blocks divide by the product of the
+/// axes that shard the dim. Equal layouts have equal normal forms.
 Sharding normalised(const Sharding &sharding, std::span<const int64_t> shape);
 
 /// Whether the law gives every device the same box under both (pending axes
