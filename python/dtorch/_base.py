@@ -24,8 +24,6 @@ Number = bool | int | float
 class device(str):
     """A device type; compares with strings: `t.device == "cpu"`."""
 
-    index = None
-
     @property
     def type(self) -> str:
         return str(self)

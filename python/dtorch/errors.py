@@ -23,6 +23,8 @@ _internal: dict[str, bool] = {}
 
 
 def _is_internal(filename: str) -> bool:
+    if filename.startswith("<"):  # typed in: "<stdin>", "<string>"
+        return False
     path = os.path.abspath(filename)
     return path.startswith(_PACKAGE) and not path.startswith(_USER_PARTS)
 

@@ -137,7 +137,7 @@ def _mode(name: Mode) -> Iterator[None]:
 class Counter(NamedTuple):
     """What one kind of collective did since `reset_counters`."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # tuple has a method of that name
     """Collectives that ran (one, however many groups took part)."""
     bytes: int
     """Bytes received, summed over the devices."""

@@ -154,7 +154,7 @@ class Tensor(Elementwise, Shaping, Reductions, Placing, Reading):
         """The same value (values never change, so nothing is copied)."""
         return wrap(self._node)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         return wrap(self._node)
 
 

@@ -150,6 +150,13 @@ def test_a_host_input_is_lifted(cls: type[nn.Linear]) -> None:
     np.testing.assert_allclose(y.numpy(), plain(dtorch.ones(2, 4)).numpy(), rtol=1e-5)
 
 
+def test_an_input_on_another_mesh() -> None:
+    x = dtorch.ones(2, 4).redistribute(mesh(2, 2))
+    for layer in (nn.Linear(4, 4, device_mesh=TP), nn.RMSNorm(4, device_mesh=TP)):
+        with pytest.raises(PlacementError, match="input must be on the mesh of the weight"):
+            layer(x)
+
+
 def test_placements_given_at_the_call() -> None:
     """`redistribute_input` and `redistribute_output` take a placement."""
     column = nn.ColumnParallelLinear(4, 6, device_mesh=TP)

@@ -170,7 +170,7 @@ def scaled_dot_product_attention(
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         _check_no_context_parallel(subject, name, tensor)
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
-    operands = [query, key, value, scalar(factor, dtypes.float32)]
+    operands: list[Any] = [query, key, value, scalar(factor, dtypes.float32)]
     if attn_mask is not None:
         floating = attn_mask.dtype.is_floating_point
         operands.append(cast(attn_mask, query.dtype) if floating else attn_mask)

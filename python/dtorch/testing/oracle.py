@@ -77,7 +77,7 @@ def localise(
     """Each device's part. Pending axes split every element at random: parts of
     mixed signs that add up to it, or one device (any) that holds the extremum."""
     shape = tuple(mesh.shape)
-    parts = {(): x}
+    parts: dict[tuple[int, ...], Array] = {(): x}
     for axis, size in enumerate(shape):
         split = _splitter(placements[axis], size, rng)
         parts = {

@@ -69,7 +69,7 @@ class Embedding(Module):
 
     def redistribute_input(self, input: Tensor) -> tuple[Sequence[Any], dict[str, Any]]:
         """Lifts host ids to the weight's mesh and checks them."""
-        input = lift(input, self.weight)
+        input = lift(self, input, self.weight)
         check_input(self, input, self.tp_dim, Replicate())
         return [input], {}
 

@@ -48,11 +48,19 @@ def find_tp_dim(device_mesh: DeviceMesh, tp_dim: TpDim) -> int | None:
     return resolve_axis(device_mesh, tp_dim)
 
 
-def lift(input: Tensor, weight: Tensor) -> Tensor:
-    """A host input on the mesh of the weight, replicated; others as they are."""
+def lift(owner: Module, input: Tensor, weight: Tensor) -> Tensor:
+    """A host input on the mesh of the weight, replicated; others as they are.
+    Raises PlacementError for an input on another mesh."""
     mesh = weight.device_mesh
-    if not input.is_host or weight.is_host:
+    if weight.is_host or input.device_mesh == mesh:
         return input
+    if not input.is_host:
+        raise fail(
+            PlacementError,
+            f"{type(owner).__name__}: input must be on the mesh of the weight, {mesh}, "
+            f"got {input.device_mesh}",
+            "redistribute it to first_param_device_mesh()",
+        )
     return input.redistribute(mesh, [Replicate() for _ in range(mesh.ndim)])
 
 
@@ -154,7 +162,8 @@ class Linear(Module):
     ) -> tuple[Sequence[Any], dict[str, Any]]:
         """Lifts a host input to the weight's mesh, converts it on the axis
         `tp_dim` to `input_placement` if given, and checks it."""
-        input = convert(lift(input, self.weight), self.tp_dim, self._with_unit(input_placement))
+        input = lift(self, input, self.weight)
+        input = convert(input, self.tp_dim, self._with_unit(input_placement))
         row = self.tp_shard_type == "row"
         check_input(self, input, self.tp_dim, Shard(input.dim() - 1) if row else Replicate())
         return [input], {}

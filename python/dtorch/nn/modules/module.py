@@ -199,7 +199,7 @@ class Module:
             else [(prefix, self)]
         )
         for path, module in modules:
-            for name, value in module._tables[table].items():  # type: ignore[attr-defined]
+            for name, value in module._tables[table].items():  # type: ignore[union-attr]
                 if value is None or (remove_duplicate and id(value) in seen):
                     continue
                 seen.add(id(value))

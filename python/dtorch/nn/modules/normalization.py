@@ -38,8 +38,9 @@ class RMSNorm(Module):
         super().__init__()
         check_device(device)
         mesh = get_default_device_mesh(device_mesh)
-        one = isinstance(normalized_shape, int)
-        self.normalized_shape = (normalized_shape,) if one else tuple(normalized_shape)  # type: ignore[arg-type]
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         if not elementwise_affine:
@@ -56,7 +57,7 @@ class RMSNorm(Module):
 
     def redistribute_input(self, input: Tensor) -> tuple[Sequence[Any], dict[str, Any]]:
         """Lifts a host input to the weight's mesh."""
-        return [input if self.weight is None else lift(input, self.weight)], {}
+        return [input if self.weight is None else lift(self, input, self.weight)], {}
 
     def forward(self, input: Tensor) -> Tensor:
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
