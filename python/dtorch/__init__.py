@@ -13,6 +13,7 @@ dtorch.Tensor(shape=(3, 2), dtype=float32, mesh=(dp=2), placements=[S(0)], lazy)
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from dtorch import dtypes
@@ -92,7 +93,6 @@ __all__ = [
     "arange",
     "assign_layers_to_stages",
     "bfloat16",
-    "bool",
     "compile_counters",
     "counters",
     "device",
@@ -100,7 +100,6 @@ __all__ = [
     "dtype",
     "empty",
     "empty_like",
-    "float",
     "float16",
     "float32",
     "float64",
@@ -113,7 +112,6 @@ __all__ = [
     "inference_mode",
     "init_device_mesh",
     "initial_seed",
-    "int",
     "int32",
     "int64",
     "is_grad_enabled",
@@ -132,5 +130,6 @@ __all__ = [
     "tensor",
     "zeros",
     "zeros_like",
-    *_functions,
+    # Names of builtins stay behind the dot: dtorch.sum, dtorch.float, …
+    *(name for name in _functions if not hasattr(builtins, name)),
 ]

@@ -79,13 +79,23 @@ class Placing(TensorBase):
             )
 
     def _place(self, mesh: DeviceMesh, placements: list[Placement]) -> Tensor:
-        if self.device_mesh == mesh and self.placements == placements:
+        held = self.placements
+        if self.device_mesh != mesh:
+            return self._record_move(mesh, placements)
+        if held == placements:
             return same(self)
-        return wrap(
-            Graph.default_graph()._native.redistribute(
-                self._node, mesh._native, [p._native for p in placements], location()
-            )
-        )
+        # A pending maximum becomes a pending sum by way of its value.
+        reduced: list[Placement] = [
+            Replicate() if p.is_partial() and q.is_partial() and p != q else p
+            for p, q in zip(held, placements, strict=False)
+        ]
+        start = same(self) if reduced == held else self._record_move(mesh, reduced)
+        return start._record_move(mesh, placements)
+
+    def _record_move(self, mesh: DeviceMesh, placements: list[Placement]) -> Tensor:
+        native = Graph.default_graph()._native
+        target = [p._native for p in placements]
+        return wrap(native.redistribute(self._node, mesh._native, target, location()))
 
     def redistribute_by_dict(
         self,

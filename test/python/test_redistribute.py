@@ -171,6 +171,15 @@ def test_a_shard_of_nothing_new_is_the_same_layout() -> None:
     assert unit.tolist() == list(range(8))
 
 
+def test_a_pending_maximum_becomes_a_pending_sum() -> None:
+    mesh = init_device_mesh("cpu", (3,))
+    top = dtorch.Tensor([[1.0, 5.0, 2.0], [4.0, 0.0, 3.0]]).redistribute(mesh, [Shard(1)]).amax(1)
+    assert top.placements == [Partial("max")]
+    pending = top.redistribute(placements=[P])
+    assert pending.placements == [P] and (pending + top).tolist() == [10, 8]
+    assert top.redistribute(placements=[Shard(0)]).tolist() == [5, 4]
+
+
 def test_without_placements_axes_map_by_name() -> None:
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=["dp", "tp"])
     host = dtorch.arange(8).float()
