@@ -328,3 +328,22 @@ dtorch.program_func @overlap_call arena 64 {
   dtorch.invoke @f () -> () at 0
   dtorch.launch "unary" (%0) -> (%y) {kind = "exp"}
 }
+
+// -----
+
+#host = #dtorch.sharding<#dtorch.mesh<cpu, host>, []>
+dtorch.program_func @handle arena 0 {
+  %0 = builtin.unrealized_conversion_cast to !dtorch.handle
+  // expected-error @+1 {{copy: handles must come from dtorch.buffer}}
+  dtorch.copy (%0) -> (%0)
+}
+
+// -----
+
+#host = #dtorch.sharding<#dtorch.mesh<cpu, host>, []>
+dtorch.program_func @alias_order arena 0 {
+  // expected-error @+1 {{buffer: the source of an alias must stand before it}}
+  %0 = dtorch.buffer alias %1 : !dtorch.buffer<4xf32, #host>
+  %1 = dtorch.buffer alias %0 : !dtorch.buffer<4xf32, #host>
+  dtorch.copy (%0) -> (%1)
+}

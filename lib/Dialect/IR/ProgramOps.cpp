@@ -42,6 +42,15 @@ static dtorch::TensorType tensorTypeOf(ProgramBufferType type) {
   return {Shape(type.getShape()), toDType(type.getElementType())};
 }
 
+/// Handles must come from buffer ops, or nothing can be said of them.
+static LogicalResult verifyHandles(Operation *op) {
+  for (Value handle : op->getOperands())
+    if (!handle.getDefiningOp<BufferOp>())
+      return op->emitError() << op->getName().stripDialect()
+                             << ": handles must come from dtorch.buffer";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Program functions
 //===----------------------------------------------------------------------===//
@@ -157,6 +166,8 @@ static bool sameBytes(ProgramBufferType a, ProgramBufferType b) {
 }
 
 LogicalResult BufferOp::verify() {
+  if (failed(verifyHandles(*this)))
+    return failure();
   if (!llvm::is_contained({"argument", "result", "arena", "alias"}, getKind()))
     return emitError() << "buffer: kind must be argument, result, arena or "
                           "alias, got "
@@ -228,7 +239,7 @@ static std::vector<Sharding> shardingsOf(OperandRange handles) {
 }
 
 LogicalResult LaunchOp::verify() {
-  if (failed(verifyOneMesh(*this)))
+  if (failed(verifyHandles(*this)) || failed(verifyOneMesh(*this)))
     return failure();
   try {
     OpCall call = makeCall(*this);
@@ -255,7 +266,8 @@ LogicalResult LaunchOp::verify() {
 }
 
 LogicalResult CommunicateOp::verify() {
-  if (failed(verifyCounts(*this, getInputs(), getOutputs())))
+  if (failed(verifyHandles(*this)) ||
+      failed(verifyCounts(*this, getInputs(), getOutputs())))
     return failure();
   ProgramBufferType from = bufferOf(getInputs()[0]).getBufferType();
   ProgramBufferType to = bufferOf(getOutputs()[0]).getBufferType();
@@ -277,7 +289,8 @@ LogicalResult CommunicateOp::verify() {
 }
 
 LogicalResult CopyOp::verify() {
-  if (failed(verifyCounts(*this, getInputs(), getOutputs())))
+  if (failed(verifyHandles(*this)) ||
+      failed(verifyCounts(*this, getInputs(), getOutputs())))
     return failure();
   ProgramBufferType from = bufferOf(getInputs()[0]).getBufferType();
   ProgramBufferType to = bufferOf(getOutputs()[0]).getBufferType();
@@ -288,6 +301,8 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult InvokeOp::verify() {
+  if (failed(verifyHandles(*this)))
+    return failure();
   int64_t offset = getOffset();
   if (offset < 0 || offset % kBufferAlignment)
     return emitError() << "invoke: arena offset must be a multiple of "

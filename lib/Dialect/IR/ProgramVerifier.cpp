@@ -182,6 +182,13 @@ LogicalResult ProgramFuncOp::verifyRegions() {
       return op.emitError() << "program: buffers must stand before "
                                "instructions";
     instructions |= !isa<BufferOp>(op);
+    // Aliases that refer to each other would have no storage. MLIR checks the
+    // order of definitions after this.
+    auto buffer = dyn_cast<BufferOp>(op);
+    if (buffer && buffer.isAlias() &&
+        !bufferOf(buffer.getSource())->isBeforeInBlock(buffer))
+      return op.emitError() << "buffer: the source of an alias must stand "
+                               "before it";
   }
   if (failed(verifyIndices(*this, "argument")) ||
       failed(verifyIndices(*this, "result")))
