@@ -146,3 +146,22 @@ def test_bfloat16_sum_over_devices_keeps_small_terms(world: int) -> None:
     assert y.item() == (264.0 if world == 8 else 260.0)
     column = y.expand(world, 1).redistribute(placements=[Shard(0)])
     assert column.tolist() == [[y.item()]] * world
+
+
+def test_c3_softmax_over_a_sharded_dim() -> None:
+    """Case C3: the maximum over devices is a maximum, and pads no column."""
+    mesh = init_device_mesh("cpu", (2,))
+    for values in (
+        list(map(float, range(1, 9))),
+        [500.0, 501, 502, 503, -500, -501, -502, -503],
+        [0.0, 1, 2, 3, 4],
+    ):
+        x = dtorch.Tensor(values)
+        t = x.redistribute(mesh, [Shard(0)])
+        expected = torch.softmax(torch.tensor(values), 0)
+        actual = dtorch.nn.functional.softmax(t, -1)
+        torch.testing.assert_close(actual.to_torch(), expected, rtol=1e-5, atol=1e-6)
+        assert t.amax().placements == [Partial("max")] and t.amax().item() == max(values)
+        rows = dtorch.stack([x, x]).redistribute(mesh, [Shard(1)])
+        both = dtorch.nn.functional.softmax(rows, 1).to_torch()
+        torch.testing.assert_close(both, torch.stack([expected, expected]), rtol=1e-5, atol=1e-6)

@@ -18,6 +18,7 @@ from dtorch import (
     PlacementError,
     Replicate,
     Shard,
+    _dtorch,
     init_device_mesh,
 )
 
@@ -94,6 +95,11 @@ def test_drawn(seed: int) -> None:
         assert torch.equal(t.to_torch(), expected), (mesh, dtype, shape, t)
 
 
+def synced(t: dtorch.Tensor) -> bool:
+    _dtorch.flush([t._node])
+    return t._node.computed
+
+
 @pytest.mark.parametrize("rows", [5, 7, 9, 10, 17])
 def test_a1_an_uneven_round_trip(rows: int) -> None:
     """Case A1: exact values, and the global shape is known before any gather."""
@@ -101,6 +107,11 @@ def test_a1_an_uneven_round_trip(rows: int) -> None:
     x = np.arange(rows * 10, dtype=np.float32).reshape(rows, 10)
     t = dtorch.Tensor(x).redistribute(mesh, [Shard(0)])
     assert t.shape == (rows, 10)
+    # The balanced law: sizes differ by one at most, larger ones first.
+    assert synced(t)
+    pieces = [_dtorch.local_array(t._node, r).nbytes // 40 for r in range(4)]
+    assert pieces == sorted(pieces, reverse=True) and sum(pieces) == rows
+    assert max(pieces) - min(pieces) <= 1
     assert np.array_equal(t.redistribute(placements=[R]).numpy(), x)
     small = dtorch.Tensor(x[:3, :5]).redistribute(mesh, [Shard(1)])
     assert np.array_equal(small.redistribute(placements=[R]).numpy(), x[:3, :5])
