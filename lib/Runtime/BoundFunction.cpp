@@ -1,5 +1,5 @@
 //===- BoundFunction.cpp - binding a program for one device ---------------===//
-#include "BoundFunction.h"
+#include "dtorch/Runtime/BoundFunction.h"
 
 #include <optional>
 
@@ -9,8 +9,8 @@ namespace {
 
 class Binder {
 public:
-  Binder(const Program &program, BoundProgram &bound, Communicator &communicator,
-         bool checkReplicas)
+  Binder(const Program &program, BoundProgram &bound,
+         Communicator &communicator, bool checkReplicas)
       : program(program), bound(bound), communicator(communicator),
         checkReplicas(checkReplicas), device(bound.device) {}
 
@@ -65,12 +65,14 @@ private:
         place(result->argumentSlots, buffer.index, i);
       else if (buffer.kind == ProgramBuffer::Kind::Result)
         place(result->resultSlots, buffer.index, i);
-      else if (buffer.kind == ProgramBuffer::Kind::Arena && indexIn(buffer.type))
+      else if (buffer.kind == ProgramBuffer::Kind::Arena &&
+               indexIn(buffer.type))
         result->arenaSlots.emplace_back(i, buffer.offset);
     }
   }
 
-  BoundStep newStep(BoundStep::Kind kind, const Instruction &in, int64_t number) const {
+  BoundStep newStep(BoundStep::Kind kind, const Instruction &in,
+                    int64_t number) const {
     BoundStep step;
     step.kind = kind;
     step.instruction = &in;
@@ -130,9 +132,10 @@ private:
     result->steps.push_back(std::move(step));
   }
 
-  CommunicationSpec communicationOf(const Instruction &in, int64_t number) const {
-    return {in.name,     typeOf(in.inputs[0]), typeOf(in.outputs[0]), in.axes,
-            in.location, firstNumber + number};
+  CommunicationSpec communicationOf(const Instruction &in,
+                                    int64_t number) const {
+    return {in.name, typeOf(in.inputs[0]), typeOf(in.outputs[0]),
+            in.axes, in.location,          firstNumber + number};
   }
 
   void bindCommunicate(const Instruction &in, int64_t number) {
@@ -156,7 +159,8 @@ private:
     const BufferType &type = typeOf(in.outputs[0]);
     if (!checkReplicas || type.sharding.isHost() || device == hostDevice)
       return;
-    CommunicationSpec spec{in.name, type, type, {}, in.location, firstNumber + number};
+    CommunicationSpec spec{in.name, type,        type,
+                           {},      in.location, firstNumber + number};
     step.replicaCheck = communicator.bindReplicaCheck(spec, device);
   }
 
@@ -181,15 +185,15 @@ BoundProgram bindProgram(const Program &program, int64_t device,
   return bound;
 }
 
-Error locate(const Error &error, const ProgramFunction &function, int64_t number,
-             int64_t device) {
+Error locate(const Error &error, const ProgramFunction &function,
+             int64_t number, int64_t device) {
   const Instruction &in = function.instructions[number];
-  std::string note = "\n  note: on " +
-                     (device == hostDevice ? std::string("the host")
-                                           : "device " + std::to_string(device)) +
-                     ", instruction " + std::to_string(number) + " (" +
-                     (in.name.empty() ? "copy" : in.name) + ") of '" + function.name +
-                     "'";
+  std::string note =
+      "\n  note: on " +
+      (device == hostDevice ? std::string("the host")
+                            : "device " + std::to_string(device)) +
+      ", instruction " + std::to_string(number) + " (" +
+      (in.name.empty() ? "copy" : in.name) + ") of '" + function.name + "'";
   std::string place = in.location.empty() ? "" : in.location + ": error: ";
   return Error(place + error.what() + note, error.kind);
 }

@@ -1,7 +1,7 @@
 //===- DeviceThread.cpp - the thread that is a virtual device -------------===//
-#include "DeviceThread.h"
+#include "dtorch/Runtime/DeviceThread.h"
 
-#include "Threads.h"
+#include "dtorch/Runtime/Threads.h"
 
 #include <pthread.h>
 #include <string>
@@ -38,7 +38,8 @@ std::byte *DeviceThread::arena(size_t bytes) {
 }
 
 void DeviceThread::loop() {
-  pthread_setname_np(pthread_self(), ("dtorch-" + std::to_string(device)).c_str());
+  pthread_setname_np(pthread_self(),
+                     ("dtorch-" + std::to_string(device)).c_str());
   OneThread oneThread;
   std::unique_lock lock(mutex);
   while (true) {

@@ -1,5 +1,5 @@
 //===- DistTensor.cpp - global tensors in pieces --------------------------===//
-#include "Reduction.h"
+#include "dtorch/Runtime/CPU/Reduction.h"
 #include "dtorch/Runtime/Storage.h"
 #include "dtorch/Runtime/StridedCopy.h"
 #include "dtorch/Support/Error.h"
@@ -48,13 +48,15 @@ Box wholeBox(const Shape &shape) { return {Shape(shape.size(), 0), shape}; }
 
 DistTensorRef distribute(const StorageRef &global, const BufferType &type) {
   int64_t item = itemSize(type.dtype);
-  if (static_cast<int64_t>(global->size()) < dtorch::numElements(type.shape) * item)
+  if (static_cast<int64_t>(global->size()) <
+      dtorch::numElements(type.shape) * item)
     throw Error("distribute: " + type.str() + " needs " +
                 std::to_string(dtorch::numElements(type.shape) * item) +
                 " bytes, got " + std::to_string(global->size()));
   type.sharding.verify(type.shape);
   auto tensor = std::make_shared<DistTensor>(DistTensor{type, {}});
-  auto pending = axesWhere(type.sharding, [](Placement p) { return p.isPartial(); });
+  auto pending =
+      axesWhere(type.sharding, [](Placement p) { return p.isPartial(); });
   // An absent part of a pending max or min would not be zeros.
   for (int64_t axis : pending)
     if (type.sharding.placements[axis].reduce != ReduceKind::Sum &&
@@ -91,8 +93,10 @@ void assemble(const DistTensor &tensor, void *global) {
   const BufferType &type = tensor.type;
   const DeviceMesh &mesh = *type.sharding.mesh;
   int64_t item = itemSize(type.dtype);
-  auto pending = axesWhere(type.sharding, [](Placement p) { return p.isPartial(); });
-  auto notSharded = axesWhere(type.sharding, [](Placement p) { return !p.isShard(); });
+  auto pending =
+      axesWhere(type.sharding, [](Placement p) { return p.isPartial(); });
+  auto notSharded =
+      axesWhere(type.sharding, [](Placement p) { return !p.isShard(); });
   for (int64_t i = 0; i < mesh.numDevices(); ++i) {
     if (!allZero(mesh.coordinates(i), notSharded))
       continue;
@@ -104,8 +108,8 @@ void assemble(const DistTensor &tensor, void *global) {
       for (int64_t member : mesh.group(i, pending))
         parts.push_back(tensor.locals[member]->data());
       reduced = Storage::allocate(box.numElements() * item);
-      reduceElements(type.dtype, type.sharding.placements[pending[0]].reduce, parts,
-                     reduced->data(), box.numElements());
+      reduceElements(type.dtype, type.sharding.placements[pending[0]].reduce,
+                     parts, reduced->data(), box.numElements());
       local = reduced->data();
     }
     StridedCopy::ofBox(box, box, wholeBox(type.shape), item).run(local, global);

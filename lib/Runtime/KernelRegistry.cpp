@@ -30,16 +30,18 @@ void checkMachine() {
   else if (level == "x86-64-v3")
     fits = __builtin_cpu_supports("x86-64-v3");
   if (!fits)
-    throw Error("kernels: built for " + std::string(level) +
-                    ", which this machine's processor is not; build dtorch again "
-                    "on this machine",
-                ErrorKind::Runtime);
+    throw Error(
+        "kernels: built for " + std::string(level) +
+            ", which this machine's processor is not; build dtorch again "
+            "on this machine",
+        ErrorKind::Runtime);
 #endif
 }
 
 } // namespace
 
-KernelRegistration::KernelRegistration(std::string_view name, PrepareKernel prepare) {
+KernelRegistration::KernelRegistration(std::string_view name,
+                                       PrepareKernel prepare) {
   registry().emplace(name, prepare);
 }
 

@@ -1,8 +1,8 @@
 //===- LocalExecutor.cpp - programs on virtual devices --------------------===//
-#include "LocalExecutor.h"
+#include "dtorch/Runtime/LocalExecutor.h"
 
-#include "Runner.h"
-#include "Threads.h"
+#include "dtorch/Runtime/Runner.h"
+#include "dtorch/Runtime/Threads.h"
 #include "dtorch/Support/Error.h"
 
 #include <cstdlib>
@@ -24,7 +24,8 @@ int64_t environmentInt(const char *name, int64_t otherwise) {
   char *end = nullptr;
   long value = std::strtol(text, &end, 10);
   if (*end || value < 1)
-    throw Error(std::string(name) + ": must be a number above 0, got '" + text + "'");
+    throw Error(std::string(name) + ": must be a number above 0, got '" + text +
+                "'");
   return value;
 }
 
@@ -53,10 +54,12 @@ std::byte *partOf(const DistTensor &tensor, int64_t device) {
   if (device == hostDevice)
     return nullptr;
   std::optional<int64_t> index = sharding.mesh->indexOfDevice(device);
-  return index ? static_cast<std::byte *>(tensor.locals[*index]->data()) : nullptr;
+  return index ? static_cast<std::byte *>(tensor.locals[*index]->data())
+               : nullptr;
 }
 
-void checkArgument(const LocalProgram &program, size_t i, const DistTensorRef &tensor) {
+void checkArgument(const LocalProgram &program, size_t i,
+                   const DistTensorRef &tensor) {
   const BufferType &expected = program.arguments[i]->type;
   std::string name = program.source.entry().arguments[i].name;
   std::string subject = "argument " + std::to_string(i);
@@ -69,13 +72,13 @@ void checkArgument(const LocalProgram &program, size_t i, const DistTensorRef &t
       !sameMesh(type.sharding.mesh, expected.sharding.mesh) ||
       !sameLayout(type.sharding, expected.sharding, type.shape))
     throw Error(subject + ": must be " + expected.str() + " on " +
-                    expected.sharding.mesh->str() + ", got " + type.str() + " on " +
-                    type.sharding.mesh->str(),
+                    expected.sharding.mesh->str() + ", got " + type.str() +
+                    " on " + type.sharding.mesh->str(),
                 ErrorKind::Type);
   int64_t parts = expected.sharding.mesh->numDevices();
   if (static_cast<int64_t>(tensor->locals.size()) != parts)
-    throw Error(subject + ": must have " + std::to_string(parts) + " parts, got " +
-                std::to_string(tensor->locals.size()));
+    throw Error(subject + ": must have " + std::to_string(parts) +
+                " parts, got " + std::to_string(tensor->locals.size()));
   for (int64_t part = 0; part < parts; ++part) {
     int64_t bytes =
         expected.boxOf(part).numElements() * itemSize(expected.dtype);
@@ -144,7 +147,9 @@ LocalExecutor::~LocalExecutor() {
       thread.release();
 }
 
-int64_t LocalExecutor::numDevices() const { return environmentInt(deviceVariable, 8); }
+int64_t LocalExecutor::numDevices() const {
+  return environmentInt(deviceVariable, 8);
+}
 
 std::shared_ptr<LoadedProgram> LocalExecutor::load(Program program) {
   verify(program);
@@ -163,14 +168,16 @@ std::shared_ptr<LoadedProgram> LocalExecutor::load(Program program) {
                     ErrorKind::Absent);
       if (mesh.requiredWorldSize() > numDevices())
         throw Error("mesh: " + mesh.str() + " needs " +
-                    std::to_string(mesh.requiredWorldSize()) + " devices, found " +
-                    std::to_string(numDevices()) + "; set " + deviceVariable);
+                    std::to_string(mesh.requiredWorldSize()) +
+                    " devices, found " + std::to_string(numDevices()) +
+                    "; set " + deviceVariable);
       for (int64_t i = 0; i < mesh.numDevices(); ++i)
         devices.insert(mesh.deviceAt(i));
     }
   OneThread oneThread;
   bool checkReplicas = environmentFlag("DTORCH_CHECK_REPLICAS");
-  loaded->host = bindProgram(loaded->source, hostDevice, communicator, checkReplicas);
+  loaded->host =
+      bindProgram(loaded->source, hostDevice, communicator, checkReplicas);
   for (int64_t device : devices)
     loaded->devices.push_back(
         bindProgram(loaded->source, device, communicator, checkReplicas));
@@ -184,9 +191,10 @@ void LocalExecutor::ensureThreads(const LocalProgram &program) {
   if (threads.empty())
     owner = getpid();
   if (getpid() != owner)
-    throw Error("executor: the process was forked after dtorch started its devices; "
-                "start new processes with the spawn method",
-                ErrorKind::Runtime);
+    throw Error(
+        "executor: the process was forked after dtorch started its devices; "
+        "start new processes with the spawn method",
+        ErrorKind::Runtime);
   for (const BoundProgram &bound : program.devices) {
     std::unique_ptr<DeviceThread> &thread = threads[bound.device];
     if (!thread)
@@ -203,7 +211,8 @@ void LocalExecutor::runDevice(Run &run, BoundProgram &bound, std::byte *arena) {
                                              tensor.type.sharding.isHost()};
     }
     for (size_t i = 0; i < run.results.size(); ++i)
-      entry.slots[entry.resultSlots[i]] = {partOf(*run.results[i], bound.device), false};
+      entry.slots[entry.resultSlots[i]] = {
+          partOf(*run.results[i], bound.device), false};
     Runner(bound.device, run.stop).run(entry, arena);
   } catch (const RunAborted &) {
     // Another device has reported why.
@@ -213,13 +222,14 @@ void LocalExecutor::runDevice(Run &run, BoundProgram &bound, std::byte *arena) {
 }
 
 std::vector<DistTensorRef>
-LocalExecutor::run(LoadedProgram &loaded, const std::vector<DistTensorRef> &arguments) {
+LocalExecutor::run(LoadedProgram &loaded,
+                   const std::vector<DistTensorRef> &arguments) {
   auto &program = dynamic_cast<LocalProgram &>(loaded);
   std::lock_guard lock(mutex);
   if (arguments.size() != program.arguments.size())
     throw Error("executor: the program has " +
-                    std::to_string(program.arguments.size()) + " arguments, got " +
-                    std::to_string(arguments.size()),
+                    std::to_string(program.arguments.size()) +
+                    " arguments, got " + std::to_string(arguments.size()),
                 ErrorKind::Type);
   for (size_t i = 0; i < arguments.size(); ++i)
     checkArgument(program, i, arguments[i]);

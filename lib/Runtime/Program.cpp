@@ -1,7 +1,7 @@
 //===- Program.cpp - checks of programs -----------------------------------===//
 #include "dtorch/Runtime/Program.h"
 
-#include "dtorch/Runtime/CommunicationPlan.h"
+#include "dtorch/Runtime/Comm/CommunicationPlan.h"
 #include "dtorch/Support/Error.h"
 
 #include <set>
@@ -43,7 +43,9 @@ private:
       fail(what);
   }
 
-  static std::string bufferName(int64_t i) { return "buffer " + std::to_string(i); }
+  static std::string bufferName(int64_t i) {
+    return "buffer " + std::to_string(i);
+  }
 
   void verifyFunction() {
     instruction = -1;
@@ -52,8 +54,8 @@ private:
     for (size_t i = 0; i < function->buffers.size(); ++i)
       verifyBuffer(i, arguments, results);
     check(arguments.size() == function->arguments.size() &&
-              (arguments.empty() ||
-               *arguments.rbegin() + 1 == static_cast<int64_t>(arguments.size())),
+              (arguments.empty() || *arguments.rbegin() + 1 ==
+                                        static_cast<int64_t>(arguments.size())),
           "has " + std::to_string(function->arguments.size()) +
               " arguments and buffers for " + std::to_string(arguments.size()));
     check(results.empty() ||
@@ -90,8 +92,9 @@ private:
       check(buffer.offset >= 0 && buffer.offset % 64 == 0 &&
                 buffer.offset + bytes <= function->arenaBytes,
             bufferName(i) + " (" + std::to_string(bytes) + " bytes at " +
-                std::to_string(buffer.offset) + ") does not lie aligned to 64 in the " +
-                "arena of " + std::to_string(function->arenaBytes) + " bytes");
+                std::to_string(buffer.offset) +
+                ") does not lie aligned to 64 in the " + "arena of " +
+                std::to_string(function->arenaBytes) + " bytes");
       return;
     case Kind::Alias: {
       check(buffer.index >= 0 &&
@@ -101,7 +104,8 @@ private:
       check(sameMesh(source.sharding.mesh, buffer.type.sharding.mesh),
             bufferName(i) + " is an alias of a buffer on another mesh");
       for (int64_t d = 0; d < source.sharding.mesh->numDevices(); ++d)
-        check(buffer.type.boxOf(d).numElements() * itemSize(buffer.type.dtype) ==
+        check(buffer.type.boxOf(d).numElements() *
+                      itemSize(buffer.type.dtype) ==
                   source.boxOf(d).numElements() * itemSize(source.dtype),
               bufferName(i) + " is an alias of " + bufferName(buffer.index) +
                   ", which has another size");
@@ -150,8 +154,9 @@ private:
       check(in.inputs.size() == 1 && in.outputs.size() == 1,
             "has one input and one output");
       try {
-        verifyCommunication({in.name, typeOf(in.inputs[0]), typeOf(in.outputs[0]),
-                             in.axes, in.location, instruction});
+        verifyCommunication({in.name, typeOf(in.inputs[0]),
+                             typeOf(in.outputs[0]), in.axes, in.location,
+                             instruction});
       } catch (const Error &error) {
         fail(error.what());
       }
@@ -160,8 +165,9 @@ private:
       check(in.inputs.size() == 1 && in.outputs.size() == 1,
             "has one input and one output");
       check(typeOf(in.inputs[0]) == typeOf(in.outputs[0]),
-            "copies between buffers of one type, found " + typeOf(in.inputs[0]).str() +
-                " and " + typeOf(in.outputs[0]).str());
+            "copies between buffers of one type, found " +
+                typeOf(in.inputs[0]).str() + " and " +
+                typeOf(in.outputs[0]).str());
       break;
     case Instruction::Kind::Call:
       verifyCall(in);
@@ -185,7 +191,9 @@ private:
            y.offset < x.offset + xBytes;
   }
 
-  const BufferType &typeOf(int64_t i) const { return function->buffers[i].type; }
+  const BufferType &typeOf(int64_t i) const {
+    return function->buffers[i].type;
+  }
 
   void verifyLaunch(const Instruction &in) const {
     check(in.outputs.size() == 1, "has one output");
@@ -202,15 +210,17 @@ private:
     const ProgramFunction &callee = program.functions[in.callee];
     check(in.offset >= 0 && in.offset % 64 == 0 &&
               in.offset + callee.arenaBytes <= function->arenaBytes,
-          "the arena of '" + callee.name + "' (" + std::to_string(callee.arenaBytes) +
-              " bytes at " + std::to_string(in.offset) + ") does not lie in its own (" +
+          "the arena of '" + callee.name + "' (" +
+              std::to_string(callee.arenaBytes) + " bytes at " +
+              std::to_string(in.offset) + ") does not lie in its own (" +
               std::to_string(function->arenaBytes) + ")");
     verifyPassed(callee, Kind::Argument, in.inputs, "argument");
     verifyPassed(callee, Kind::Result, in.outputs, "result");
   }
 
   void verifyPassed(const ProgramFunction &callee, Kind kind,
-                    const std::vector<int64_t> &passed, const char *what) const {
+                    const std::vector<int64_t> &passed,
+                    const char *what) const {
     size_t count = 0;
     for (const ProgramBuffer &buffer : callee.buffers) {
       if (buffer.kind != kind)
@@ -225,9 +235,9 @@ private:
                                      callee.name + "' is " + buffer.type.str() +
                                      ", found " + type.str());
     }
-    check(count == passed.size(), "passes " + std::to_string(passed.size()) + " " +
-                                      what + "s, '" + callee.name + "' has " +
-                                      std::to_string(count));
+    check(count == passed.size(), "passes " + std::to_string(passed.size()) +
+                                      " " + what + "s, '" + callee.name +
+                                      "' has " + std::to_string(count));
   }
 
   const Program &program;

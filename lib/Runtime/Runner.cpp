@@ -1,5 +1,5 @@
 //===- Runner.cpp - executes bound steps ----------------------------------===//
-#include "Runner.h"
+#include "dtorch/Runtime/Runner.h"
 
 #include "dtorch/Support/Error.h"
 
@@ -49,14 +49,16 @@ void Runner::run(BoundFunction &function, std::byte *arena) {
   } catch (const LocatedError &) {
     throw;
   } catch (const Error &error) {
-    throw LocatedError(locate(error, *function.function, current->number, device));
+    throw LocatedError(
+        locate(error, *function.function, current->number, device));
   } catch (const std::exception &error) {
     throw LocatedError(locate(Error(error.what(), ErrorKind::Runtime),
                               *function.function, current->number, device));
   }
 }
 
-void Runner::runStep(BoundFunction &function, BoundStep &step, std::byte *arena) {
+void Runner::runStep(BoundFunction &function, BoundStep &step,
+                     std::byte *arena) {
   std::vector<Slot> &slots = function.slots;
   switch (step.kind) {
   case BoundStep::Kind::Launch:
@@ -67,13 +69,15 @@ void Runner::runStep(BoundFunction &function, BoundStep &step, std::byte *arena)
     step.kernel(step.inputData.data(), step.outputData.data());
     return;
   case BoundStep::Kind::Communicate:
-    step.communication->run(slots[step.inputs[0]].data, slots[step.outputs[0]].data);
+    step.communication->run(slots[step.inputs[0]].data,
+                            slots[step.outputs[0]].data);
     return;
   case BoundStep::Kind::FromHost:
     fromHost(function, step);
     return;
   case BoundStep::Kind::Copy:
-    std::memmove(slots[step.outputs[0]].data, slots[step.inputs[0]].data, step.bytes);
+    std::memmove(slots[step.outputs[0]].data, slots[step.inputs[0]].data,
+                 step.bytes);
     return;
   case BoundStep::Kind::Call:
     call(function, step, arena);

@@ -24,14 +24,16 @@ constexpr size_t alignment = 64;
 StorageRef Storage::allocate(size_t bytes) {
   // aligned_alloc wants a multiple of the alignment; never 0, so that even
   // empty tensors have an address.
-  size_t rounded = std::max(alignment, (bytes + alignment - 1) / alignment * alignment);
+  size_t rounded =
+      std::max(alignment, (bytes + alignment - 1) / alignment * alignment);
   void *data = std::aligned_alloc(alignment, rounded);
   if (!data)
     throwOutOfMemory(bytes);
   return borrow(data, bytes, std::shared_ptr<void>(data, std::free));
 }
 
-StorageRef Storage::borrow(void *data, size_t bytes, std::shared_ptr<void> owner) {
+StorageRef Storage::borrow(void *data, size_t bytes,
+                           std::shared_ptr<void> owner) {
   static char nothing[alignment]; // the address of empty arrays
   auto storage = std::make_shared<Storage>();
   storage->pointer = data ? data : nothing;

@@ -15,8 +15,9 @@ Shape rowMajorStrides(std::span<const int64_t> shape) {
 
 StridedCopy::StridedCopy(std::span<const int64_t> shape,
                          std::span<const int64_t> sourceStrides,
-                         std::span<const int64_t> targetStrides, int64_t itemSize,
-                         int64_t sourceOffset, int64_t targetOffset)
+                         std::span<const int64_t> targetStrides,
+                         int64_t itemSize, int64_t sourceOffset,
+                         int64_t targetOffset)
     : block(itemSize), sourceStart(sourceOffset * itemSize),
       targetStart(targetOffset * itemSize),
       total(dtorch::numElements(shape) * itemSize) {
@@ -46,8 +47,8 @@ StridedCopy::StridedCopy(std::span<const int64_t> shape,
   std::reverse(targetSteps.begin(), targetSteps.end());
 }
 
-StridedCopy StridedCopy::ofBox(const Box &part, const Box &source, const Box &target,
-                               int64_t itemSize) {
+StridedCopy StridedCopy::ofBox(const Box &part, const Box &source,
+                               const Box &target, int64_t itemSize) {
   Shape from = rowMajorStrides(source.size), to = rowMajorStrides(target.size);
   int64_t sourceOffset = 0, targetOffset = 0;
   for (size_t d = 0; d < part.size.size(); ++d) {
@@ -64,8 +65,8 @@ using Byte = unsigned char;
 /// Moves the innermost one or two dims; tiles of 16x16 keep both sides of a
 /// transpose within the cache.
 template <typename Move>
-void copyInner(const Byte *source, Byte *target, int64_t n0, int64_t s0, int64_t t0,
-               int64_t n1, int64_t s1, int64_t t1, Move move) {
+void copyInner(const Byte *source, Byte *target, int64_t n0, int64_t s0,
+               int64_t t0, int64_t n1, int64_t s1, int64_t t1, Move move) {
   constexpr int64_t tile = 16;
   for (int64_t i0 = 0; i0 < n0; i0 += tile)
     for (int64_t j0 = 0; j0 < n1; j0 += tile)
@@ -92,7 +93,8 @@ void StridedCopy::run(const void *from, void *to) const {
     std::memcpy(target, source, block);
     return;
   }
-  int64_t n1 = sizes[rank - 1], s1 = sourceSteps[rank - 1], t1 = targetSteps[rank - 1];
+  int64_t n1 = sizes[rank - 1], s1 = sourceSteps[rank - 1],
+          t1 = targetSteps[rank - 1];
   int64_t n0 = 1, s0 = 0, t0 = 0;
   size_t outer = rank - 1;
   if (rank > 1) {

@@ -1,5 +1,5 @@
 //===- Threads.cpp - one thread a library call ----------------------------===//
-#include "Threads.h"
+#include "dtorch/Runtime/Threads.h"
 
 // Of the OpenMP library that oneDNN is linked to; its header belongs to
 // another compiler.

@@ -36,8 +36,8 @@ public:
   /// Runs the entry on arguments whose types equal its argument buffers.
   /// Throws Error if they do not. Not reentrant: one run at a time (a second
   /// caller waits).
-  virtual std::vector<DistTensorRef> run(LoadedProgram &program,
-                                         const std::vector<DistTensorRef> &arguments) = 0;
+  virtual std::vector<DistTensorRef>
+  run(LoadedProgram &program, const std::vector<DistTensorRef> &arguments) = 0;
 };
 
 /// Counts per kind of collective, taken inside the communicator. `count` goes

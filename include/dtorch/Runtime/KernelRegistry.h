@@ -43,7 +43,8 @@ struct KernelRegistration {
 #define DTORCH_CPU_KERNEL_CONCAT_(a, b) a##b
 #define DTORCH_CPU_KERNEL_NAME_(line) DTORCH_CPU_KERNEL_CONCAT_(cpuKernel, line)
 #define DTORCH_CPU_KERNEL(name, prepare)                                       \
-  static ::dtorch::KernelRegistration DTORCH_CPU_KERNEL_NAME_(__LINE__)(name, prepare)
+  static ::dtorch::KernelRegistration DTORCH_CPU_KERNEL_NAME_(__LINE__)(       \
+      name, prepare)
 
 /// The kernel of an op; throws Error (Absent) naming the op.
 PrepareKernel lookupKernel(std::string_view name);

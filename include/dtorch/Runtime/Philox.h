@@ -16,8 +16,10 @@ struct PhiloxWords {
   uint32_t w[4];
 };
 
-inline PhiloxWords philox(uint64_t key, uint64_t counterLow, uint64_t counterHigh) {
-  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+inline PhiloxWords philox(uint64_t key, uint64_t counterLow,
+                          uint64_t counterHigh) {
+  uint32_t k0 = static_cast<uint32_t>(key),
+           k1 = static_cast<uint32_t>(key >> 32);
   uint32_t c0 = static_cast<uint32_t>(counterLow);
   uint32_t c1 = static_cast<uint32_t>(counterLow >> 32);
   uint32_t c2 = static_cast<uint32_t>(counterHigh);

@@ -60,7 +60,7 @@ struct ProgramFunction {
   std::string name;
   std::vector<ProgramArgument> arguments;
   std::vector<std::string> resultNames; ///< entry only; may be empty strings
-  std::vector<ProgramBuffer> buffers;   ///< any order; Argument/Result cover all
+  std::vector<ProgramBuffer> buffers; ///< any order; Argument/Result cover all
   std::vector<Instruction> instructions;
   int64_t arenaBytes = 0; ///< its own buffers and everything it calls
 };

@@ -15,14 +15,15 @@ class StridedCopy {
 public:
   StridedCopy() = default;
   /// Strides and offsets in elements.
-  StridedCopy(std::span<const int64_t> shape, std::span<const int64_t> sourceStrides,
+  StridedCopy(std::span<const int64_t> shape,
+              std::span<const int64_t> sourceStrides,
               std::span<const int64_t> targetStrides, int64_t itemSize,
               int64_t sourceOffset = 0, int64_t targetOffset = 0);
 
   /// Copies `part` from memory that holds the box `source` to memory that holds
   /// the box `target`; part lies in both.
-  static StridedCopy ofBox(const Box &part, const Box &source, const Box &target,
-                           int64_t itemSize);
+  static StridedCopy ofBox(const Box &part, const Box &source,
+                           const Box &target, int64_t itemSize);
 
   void run(const void *source, void *target) const;
 

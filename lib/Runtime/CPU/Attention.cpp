@@ -5,16 +5,18 @@
 // FlashAttention, 2022): memory does not grow with the number of keys.
 //
 //===----------------------------------------------------------------------===//
-#include "Attention.h"
-#include "Math.h"
-#include "SmallGemm.h"
+#include "dtorch/Runtime/CPU/Attention.h"
+#include "dtorch/Runtime/CPU/Math.h"
+#include "dtorch/Runtime/CPU/SmallGemm.h"
 
 namespace dtorch::cpu {
 namespace {
 
 constexpr int64_t blockRows = 32, blockKeys = 64;
 
-int64_t roundUp(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+int64_t roundUp(int64_t n, int64_t step) {
+  return (n + step - 1) / step * step;
+}
 
 template <typename T> class Attention {
   using C = Compute<T>;
@@ -45,7 +47,8 @@ private:
     int64_t count = std::min(blockRows, shape.rows - row);
     int64_t padded = roundUp(count, tileRows);
     for (int64_t i = 0; i < padded * shape.width; ++i)
-      query[i] = i < count * shape.width ? convert<C>(q[row * shape.width + i]) : C(0);
+      query[i] =
+          i < count * shape.width ? convert<C>(q[row * shape.width + i]) : C(0);
     std::fill_n(sums, padded * paddedValue, C(0));
     std::fill_n(top, padded, lowest<C>());
     std::fill_n(total, padded, C(0));
@@ -56,10 +59,11 @@ private:
     for (int64_t key = 0; key < seen; key += blockKeys) {
       int64_t keys = std::min(blockKeys, seen - key);
       loadKeys(k + key * shape.width, keys);
-      smallGemm(query, shape.width, keyColumns, blockKeys, scores, blockKeys, padded,
-                blockKeys, shape.width, false);
+      smallGemm(query, shape.width, keyColumns, blockKeys, scores, blockKeys,
+                padded, blockKeys, shape.width, false);
       for (int64_t i = 0; i < padded; ++i)
-        weigh(i, std::min(row + i, shape.rows - 1), key, keys, mask, maskOffset);
+        weigh(i, std::min(row + i, shape.rows - 1), key, keys, mask,
+              maskOffset);
       const C *rows = loadValues(v + key * shape.valueWidth, keys);
       smallGemm(scores, blockKeys, rows, paddedValue, sums, paddedValue, padded,
                 paddedValue, keys, true);
@@ -99,14 +103,16 @@ private:
 
   /// Scores of one row become weights relative to the running maximum; earlier
   /// sums are scaled to it.
-  void weigh(int64_t i, int64_t row, int64_t key, int64_t keys, const void *mask,
-             int64_t maskOffset) {
+  void weigh(int64_t i, int64_t row, int64_t key, int64_t keys,
+             const void *mask, int64_t maskOffset) {
     C *s = scores + i * blockKeys;
     for (int64_t j = 0; j < keys; ++j)
       s[j] *= scale;
     if (mask)
-      applyMask(s, mask, maskOffset + row * shape.maskRowStride +
-                             key * shape.maskKeyStride, keys);
+      applyMask(s, mask,
+                maskOffset + row * shape.maskRowStride +
+                    key * shape.maskKeyStride,
+                keys);
     int64_t visible = keys;
     if (shape.causal)
       visible = std::clamp<int64_t>(
@@ -147,8 +153,8 @@ private:
   int64_t paddedValue;
   C scale = 1;
   C top[blockRows], total[blockRows];
-  C *query = nullptr, *keyColumns = nullptr, *values = nullptr, *scores = nullptr,
-    *sums = nullptr;
+  C *query = nullptr, *keyColumns = nullptr, *values = nullptr,
+    *scores = nullptr, *sums = nullptr;
 };
 
 PreparedKernel prepareSDPA(const KernelSpec &spec) {
@@ -163,16 +169,18 @@ PreparedKernel prepareSDPA(const KernelSpec &spec) {
       std::fill_n(out<char>(outputs), bytes, 0);
     };
   }
-  if (shape.hasMask && shape.maskType != DType::Bool && !isFloating(shape.maskType))
+  if (shape.hasMask && shape.maskType != DType::Bool &&
+      !isFloating(shape.maskType))
     throw Error("sdpa: a mask is bool or floating, got " +
                     std::string(toString(shape.maskType)),
                 ErrorKind::Type);
   return dispatchFloat("sdpa", spec.inputs[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     auto attention = std::make_shared<Attention<T>>(shape);
-    return PreparedKernel([attention](const void *const *inputs, void *const *outputs) {
-      attention->run(inputs, outputs);
-    });
+    return PreparedKernel(
+        [attention](const void *const *inputs, void *const *outputs) {
+          attention->run(inputs, outputs);
+        });
   });
 }
 

@@ -1,5 +1,5 @@
 //===- AttentionShape.cpp - positions and heads of an attention -----------===//
-#include "Attention.h"
+#include "dtorch/Runtime/CPU/Attention.h"
 
 namespace dtorch::cpu {
 
@@ -13,13 +13,14 @@ int64_t offsetOf(const TensorSpec &operand, size_t dim, int64_t position,
     position = 0;
   int64_t local = position - operand.box.offset[dim];
   if (local < 0 || local >= operand.local()[dim])
-    throw Error("sdpa: " + std::string(name) + " has no index " +
-                    std::to_string(position) + " of dim " + std::to_string(dim) +
-                    " on this device, found [" +
-                    std::to_string(operand.box.offset[dim]) + ", " +
-                    std::to_string(operand.box.offset[dim] + operand.local()[dim]) +
-                    ")",
-                ErrorKind::Placement);
+    throw Error(
+        "sdpa: " + std::string(name) + " has no index " +
+            std::to_string(position) + " of dim " + std::to_string(dim) +
+            " on this device, found [" +
+            std::to_string(operand.box.offset[dim]) + ", " +
+            std::to_string(operand.box.offset[dim] + operand.local()[dim]) +
+            ")",
+        ErrorKind::Placement);
   return local * rowMajorStrides(operand.local())[dim];
 }
 

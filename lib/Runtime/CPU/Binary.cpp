@@ -1,6 +1,6 @@
 //===- Binary.cpp - elementwise arithmetic of two tensors -----------------===//
-#include "Broadcast.h"
-#include "Math.h"
+#include "dtorch/Runtime/CPU/Broadcast.h"
+#include "dtorch/Runtime/CPU/Math.h"
 
 namespace dtorch::cpu {
 
@@ -8,7 +8,8 @@ BroadcastLoops::BroadcastLoops(const TensorSpec &lhs, const TensorSpec &rhs,
                                const TensorSpec &result) {
   const Shape &shape = result.local();
   empty = result.box.empty();
-  Shape l = broadcastStrides(lhs, shape.size()), r = broadcastStrides(rhs, shape.size());
+  Shape l = broadcastStrides(lhs, shape.size()),
+        r = broadcastStrides(rhs, shape.size());
   bool first = true;
   for (size_t d = shape.size(); d-- > 0 && !empty;) {
     if (shape[d] == 1)
@@ -67,7 +68,8 @@ template <typename T> T power(T x, T exponent) {
 }
 
 template <typename T>
-PreparedKernel arithmeticOf(const std::string &kind, const BroadcastLoops &loops) {
+PreparedKernel arithmeticOf(const std::string &kind,
+                            const BroadcastLoops &loops) {
   using C = Compute<T>;
   if (kind == "maximum")
     return broadcast<T, T>(loops, [](C a, C b) { return maxNaN(a, b); });
@@ -90,7 +92,8 @@ PreparedKernel arithmeticOf(const std::string &kind, const BroadcastLoops &loops
       if constexpr (isFloat<T>)
         return broadcast<T, T>(loops, [](C a, C b) { return power(a, b); });
       else
-        return broadcast<T, T>(loops, [](C a, C b) { return integerPower(a, b); });
+        return broadcast<T, T>(loops,
+                               [](C a, C b) { return integerPower(a, b); });
     }
     return nullptr;
   }
@@ -110,7 +113,8 @@ template <typename T> PreparedKernel divisionOf(const BroadcastLoops &loops) {
 PreparedKernel prepareBinary(const KernelSpec &spec) {
   const std::string &kind = spec.attrs.getString("kind");
   if (spec.inputs[0].dtype != spec.inputs[1].dtype)
-    throw Error("binary " + kind + ": both operands have one element type, found " +
+    throw Error("binary " + kind +
+                    ": both operands have one element type, found " +
                     std::string(toString(spec.inputs[0].dtype)) + " and " +
                     std::string(toString(spec.inputs[1].dtype)),
                 ErrorKind::Type);
@@ -127,7 +131,8 @@ DTORCH_CPU_KERNEL("binary", prepareBinary);
 
 } // namespace
 
-PreparedKernel prepareArithmetic(const std::string &kind, const KernelSpec &spec,
+PreparedKernel prepareArithmetic(const std::string &kind,
+                                 const KernelSpec &spec,
                                  const BroadcastLoops &loops) {
   return dispatch(spec.inputs[0].dtype, [&](auto tag) -> PreparedKernel {
     using T = typename decltype(tag)::type;

@@ -1,5 +1,5 @@
 //===- Cast.cpp - changes of element type ---------------------------------===//
-#include "Kernel.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
 
 #include <cstring>
 

@@ -1,9 +1,10 @@
 //===- Compare.cpp - elementwise comparisons and logic --------------------===//
-#include "Broadcast.h"
+#include "dtorch/Runtime/CPU/Broadcast.h"
 
 namespace dtorch::cpu {
 
-PreparedKernel prepareComparison(const std::string &kind, const KernelSpec &spec,
+PreparedKernel prepareComparison(const std::string &kind,
+                                 const KernelSpec &spec,
                                  const BroadcastLoops &loops) {
   if (spec.outputs[0].dtype != DType::Bool)
     return nullptr;
@@ -23,9 +24,11 @@ PreparedKernel prepareComparison(const std::string &kind, const KernelSpec &spec
     if (kind == "ge")
       return broadcast<T, bool>(loops, [](C a, C b) { return a >= b; });
     if (kind == "logical_and")
-      return broadcast<T, bool>(loops, [](C a, C b) { return a != C(0) && b != C(0); });
+      return broadcast<T, bool>(
+          loops, [](C a, C b) { return a != C(0) && b != C(0); });
     if (kind == "logical_or")
-      return broadcast<T, bool>(loops, [](C a, C b) { return a != C(0) || b != C(0); });
+      return broadcast<T, bool>(
+          loops, [](C a, C b) { return a != C(0) || b != C(0); });
     return nullptr;
   });
 }

@@ -1,5 +1,5 @@
 //===- Embedding.cpp - rows of a table at integer indices -----------------===//
-#include "Kernel.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
 //===- Factory.cpp - arange and full --------------------------------------===//
-#include "Kernel.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
 
 namespace dtorch::cpu {
 namespace {
@@ -19,10 +19,11 @@ PreparedKernel prepareArange(const KernelSpec &spec) {
   DType number = spec.inputs[0].dtype;
   if (spec.inputs[1].dtype != number ||
       (number != DType::Int64 && number != DType::Float64))
-    throw Error("arange: start and step are both int64 or both float64, found " +
-                    std::string(toString(number)) + " and " +
-                    std::string(toString(spec.inputs[1].dtype)),
-                ErrorKind::Type);
+    throw Error(
+        "arange: start and step are both int64 or both float64, found " +
+            std::string(toString(number)) + " and " +
+            std::string(toString(spec.inputs[1].dtype)),
+        ErrorKind::Type);
   return dispatch(spec.outputs[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const Box &box = spec.outputs[0].box;

@@ -1,25 +1,31 @@
 //===- Gemm.cpp - one-thread fp32 matrix product --------------------------===//
-#include "Gemm.h"
+#include "dtorch/Runtime/CPU/Gemm.h"
 
-#include "../Threads.h"
-#include "Kernel.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
+#include "dtorch/Runtime/Threads.h"
 
 #include <dnnl.hpp>
 
 namespace dtorch::cpu {
 
 struct Gemm::State {
-  /// The product over one piece of k; all but the first add to c.
+  /// A product over one piece of k and one panel of n; all but the first piece
+  /// of a panel add to c. Offsets in elements.
   struct Piece {
     dnnl::matmul primitive;
-    int64_t aOffset, bOffset;
+    dnnl::memory a, b, c, scratchpad;
+    int64_t aOffset, bOffset, cOffset;
   };
   std::vector<Piece> pieces;
-  dnnl::memory a, b, c;
-  dnnl::memory::desc scratchDesc;
 };
 
 namespace {
+
+/// Long sums are taken in pieces: the error of one running sum grows with its
+/// length, and oneDNN's kernels keep one over all of k.
+constexpr int64_t pieceLength = 128;
+/// Panels keep the part of c that is added to within the second cache.
+constexpr int64_t panelBytes = 128 * 1024, smallestPanel = 256;
 
 /// Never destroyed: device threads end after other static objects.
 dnnl::engine &engine() {
@@ -32,61 +38,78 @@ dnnl::stream &stream() {
   return own;
 }
 
-} // namespace
+/// Where each piece of k begins, and k: multiples of a vector but for the end.
+std::vector<int64_t> piecesOf(int64_t k) {
+  int64_t count = std::max<int64_t>((k + pieceLength / 2) / pieceLength, 1);
+  std::vector<int64_t> begins;
+  for (int64_t i = 0; i < count; ++i)
+    begins.push_back(k * i / count / 16 * 16);
+  begins.push_back(k);
+  return begins;
+}
 
-/// Long sums are taken in pieces: the error of one running sum grows with its
-/// length, and oneDNN's kernels keep one over all of k.
-constexpr int64_t pieceLength = 128;
+int64_t panelOf(int64_t m, int64_t n) {
+  int64_t width = panelBytes / 4 / std::max<int64_t>(m, 1) / 64 * 64;
+  return std::min(n, std::max(width, smallestPanel));
+}
+
+dnnl::matmul::primitive_desc describe(int64_t m, int64_t n, int64_t k,
+                                      int64_t aStride,
+                                      dnnl::memory::dims bStrides,
+                                      int64_t cStride, bool adds) {
+  using dnnl::memory;
+  auto f32 = memory::data_type::f32;
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (adds) {
+    dnnl::post_ops addToResult;
+    addToResult.append_sum(1.0f);
+    attributes.set_post_ops(addToResult);
+  }
+  return {
+      dnnl::matmul::desc(memory::desc({m, k}, f32, memory::dims{aStride, 1}),
+                         memory::desc({k, n}, f32, bStrides),
+                         memory::desc({m, n}, f32, memory::dims{cStride, 1})),
+      attributes, engine()};
+}
+
+} // namespace
 
 Gemm::Gemm(int64_t m, int64_t n, int64_t k, bool transposed)
     : state(std::make_shared<State>()) {
   // oneDNN plans for the number of threads it sees here.
   OneThread oneThread;
-  using dnnl::memory;
-  auto f32 = memory::data_type::f32;
-  int64_t count = std::max<int64_t>((k + pieceLength / 2) / pieceLength, 1);
-  size_t scratchSize = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t begin = k * i / count, length = k * (i + 1) / count - begin;
-    memory::desc a({m, length}, f32, memory::dims{k, 1});
-    memory::desc b({length, n}, f32,
-                   transposed ? memory::dims{1, k} : memory::dims{n, 1});
-    memory::desc c({m, n}, f32, memory::dims{n, 1});
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    if (i > 0) {
-      dnnl::post_ops addToResult;
-      addToResult.append_sum(1.0f);
-      attributes.set_post_ops(addToResult);
+  std::vector<int64_t> begins = piecesOf(k);
+  int64_t panel = begins.size() > 2 ? panelOf(m, n) : n;
+  int64_t bRow = transposed ? 1 : n, bColumn = transposed ? k : 1;
+  for (int64_t column = 0; column < n; column += panel)
+    for (size_t i = 0; i + 1 < begins.size(); ++i) {
+      auto desc =
+          describe(m, std::min(panel, n - column), begins[i + 1] - begins[i], k,
+                   {bRow, bColumn}, n, i > 0);
+      auto unbound = [](const dnnl::memory::desc &of) {
+        return dnnl::memory(of, engine(), nullptr);
+      };
+      state->pieces.push_back({dnnl::matmul(desc), unbound(desc.src_desc()),
+                               unbound(desc.weights_desc()),
+                               unbound(desc.dst_desc()),
+                               unbound(desc.scratchpad_desc()), begins[i],
+                               begins[i] * bRow + column * bColumn, column});
     }
-    dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(a, b, c), attributes,
-                                      engine());
-    state->pieces.push_back(
-        {dnnl::matmul(desc), begin, transposed ? begin : begin * n});
-    if (i == 0) {
-      state->a = memory(a, engine(), nullptr);
-      state->b = memory(b, engine(), nullptr);
-      state->c = memory(c, engine(), nullptr);
-    }
-    if (desc.scratchpad_desc().get_size() >= scratchSize) {
-      scratchSize = desc.scratchpad_desc().get_size();
-      state->scratchDesc = desc.scratchpad_desc();
-    }
-  }
 }
 
 void Gemm::run(const float *a, const float *b, float *c) const {
-  State &s = *state;
-  s.c.set_data_handle(c);
-  dnnl::memory scratchpad(s.scratchDesc, engine(),
-                          scratchBytes(s.scratchDesc.get_size(), 4));
-  for (const State::Piece &piece : s.pieces) {
-    s.a.set_data_handle(const_cast<float *>(a + piece.aOffset));
-    s.b.set_data_handle(const_cast<float *>(b + piece.bOffset));
-    dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, s.a.get()},
-                                   {DNNL_ARG_WEIGHTS, s.b.get()},
-                                   {DNNL_ARG_DST, s.c.get()},
-                                   {DNNL_ARG_SCRATCHPAD, scratchpad.get()}};
+  for (State::Piece &piece : state->pieces) {
+    piece.a.set_data_handle(const_cast<float *>(a + piece.aOffset));
+    piece.b.set_data_handle(const_cast<float *>(b + piece.bOffset));
+    piece.c.set_data_handle(c + piece.cOffset);
+    size_t scratchSize = piece.scratchpad.get_desc().get_size();
+    piece.scratchpad.set_data_handle(scratchBytes(scratchSize, 4));
+    dnnl_exec_arg_t arguments[] = {
+        {DNNL_ARG_SRC, piece.a.get()},
+        {DNNL_ARG_WEIGHTS, piece.b.get()},
+        {DNNL_ARG_DST, piece.c.get()},
+        {DNNL_ARG_SCRATCHPAD, piece.scratchpad.get()}};
     dnnl_status_t status = dnnl_primitive_execute(piece.primitive.get(),
                                                   stream().get(), 4, arguments);
     if (status != dnnl_success)

@@ -1,5 +1,5 @@
 //===- Kernel.cpp - what kernel files share -------------------------------===//
-#include "Kernel.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
 
 #include "dtorch/Runtime/Storage.h"
 

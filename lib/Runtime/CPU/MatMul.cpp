@@ -5,14 +5,15 @@
 // integers are plain loops.
 //
 //===----------------------------------------------------------------------===//
-#include "Gemm.h"
-#include "Kernel.h"
-#include "Math.h"
+#include "dtorch/Runtime/CPU/Gemm.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
+#include "dtorch/Runtime/CPU/Math.h"
 
 namespace dtorch::cpu {
 namespace {
 
-template <typename From, typename To> void convertAll(const From *x, To *y, int64_t n) {
+template <typename From, typename To>
+void convertAll(const From *x, To *y, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     y[i] = convert<To>(x[i]);
 }
@@ -49,20 +50,23 @@ template <typename T> PreparedKernel linear16(int64_t m, int64_t n, int64_t k) {
   };
 }
 
-template <typename T> PreparedKernel linearPlain(int64_t m, int64_t n, int64_t k) {
+template <typename T>
+PreparedKernel linearPlain(int64_t m, int64_t n, int64_t k) {
   return [=](const void *const *inputs, void *const *outputs) {
     const T *x = in<T>(inputs, 0), *w = in<T>(inputs, 1);
     T *y = out<T>(outputs);
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         const T *a = x + i * k, *b = w + j * k;
-        y[i * n + j] = laneSum<T>(k, [a, b](int64_t at) { return a[at] * b[at]; });
+        y[i * n + j] =
+            laneSum<T>(k, [a, b](int64_t at) { return a[at] * b[at]; });
       }
   };
 }
 
 PreparedKernel prepareLinear(const KernelSpec &spec) {
-  const TensorSpec &x = spec.inputs[0], &w = spec.inputs[1], &y = spec.outputs[0];
+  const TensorSpec &x = spec.inputs[0], &w = spec.inputs[1],
+                   &y = spec.outputs[0];
   if (y.box.empty())
     return doNothing();
   int64_t n = w.local()[0], k = w.local()[1], m = y.box.numElements() / n;
@@ -91,13 +95,16 @@ struct Batches {
   std::vector<int64_t> lhs, rhs;
 };
 
-Batches batchesOf(const TensorSpec &lhs, const TensorSpec &rhs, const Shape &shape) {
+Batches batchesOf(const TensorSpec &lhs, const TensorSpec &rhs,
+                  const Shape &shape) {
   Shape sizes(shape.begin(), shape.end() - 2), result;
   Batches batches;
-  for (auto [operand, offsets] : {std::pair(&lhs, &batches.lhs), {&rhs, &batches.rhs}}) {
+  for (auto [operand, offsets] :
+       {std::pair(&lhs, &batches.lhs), {&rhs, &batches.rhs}}) {
     Shape strides = broadcastStrides(*operand, shape.size());
-    forEachOffset(sizes, strides,
-                  [offsets = offsets](int64_t offset) { offsets->push_back(offset); });
+    forEachOffset(sizes, strides, [offsets = offsets](int64_t offset) {
+      offsets->push_back(offset);
+    });
   }
   return batches;
 }
@@ -107,7 +114,8 @@ PreparedKernel matmulF32(Batches batches, int64_t m, int64_t n, int64_t k) {
   return [=](const void *const *inputs, void *const *outputs) {
     for (size_t i = 0; i < batches.lhs.size(); ++i)
       gemm.run(in<float>(inputs, 0) + batches.lhs[i],
-               in<float>(inputs, 1) + batches.rhs[i], out<float>(outputs) + i * m * n);
+               in<float>(inputs, 1) + batches.rhs[i],
+               out<float>(outputs) + i * m * n);
   };
 }
 

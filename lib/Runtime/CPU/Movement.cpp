@@ -4,7 +4,7 @@
 // an op takes apart is whole, so local numbers are global ones there.
 //
 //===----------------------------------------------------------------------===//
-#include "Kernel.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
 
 #include <cstring>
 
@@ -12,7 +12,8 @@ namespace dtorch::cpu {
 namespace {
 
 PreparedKernel run(StridedCopy copy) {
-  return [copy = std::move(copy)](const void *const *inputs, void *const *outputs) {
+  return [copy = std::move(copy)](const void *const *inputs,
+                                  void *const *outputs) {
     copy.run(inputs[0], outputs[0]);
   };
 }
@@ -42,7 +43,8 @@ PreparedKernel preparePermute(const KernelSpec &spec) {
 PreparedKernel prepareExpand(const KernelSpec &spec) {
   const Shape &shape = spec.outputs[0].local();
   return run(StridedCopy(shape, broadcastStrides(spec.inputs[0], shape.size()),
-                         rowMajorStrides(shape), itemSize(spec.inputs[0].dtype)));
+                         rowMajorStrides(shape),
+                         itemSize(spec.inputs[0].dtype)));
 }
 
 PreparedKernel prepareSlice(const KernelSpec &spec) {
@@ -55,7 +57,8 @@ PreparedKernel prepareSlice(const KernelSpec &spec) {
   for (size_t d = 0; d < shape.size(); ++d) {
     // A dim taken in full has start 0 and step 1, and may be a shard.
     bool whole = input.local()[d] == input.global[d];
-    if (!whole && (starts[d] != 0 || steps[d] != 1 || shape[d] != input.local()[d]))
+    if (!whole &&
+        (starts[d] != 0 || steps[d] != 1 || shape[d] != input.local()[d]))
       throw Error("slice: dim " + std::to_string(d) +
                       " must be whole to be taken in part",
                   ErrorKind::Placement);

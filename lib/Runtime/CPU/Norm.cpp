@@ -1,6 +1,6 @@
 //===- Norm.cpp - softmax and rms_norm ------------------------------------===//
-#include "Kernel.h"
-#include "Math.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
+#include "dtorch/Runtime/CPU/Math.h"
 
 namespace dtorch::cpu {
 namespace {
@@ -115,7 +115,8 @@ PreparedKernel prepareRMSNorm(const KernelSpec &spec) {
     Shape order, rowShape, strides, own = rowMajorStrides(shape);
     for (bool normed : {false, true})
       for (size_t d = 0; d < shape.size(); ++d)
-        if ((std::find(dims.begin(), dims.end(), int64_t(d)) != dims.end()) == normed) {
+        if ((std::find(dims.begin(), dims.end(), int64_t(d)) != dims.end()) ==
+            normed) {
           rowShape.push_back(shape[d]);
           strides.push_back(own[d]);
         }

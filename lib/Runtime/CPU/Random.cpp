@@ -1,6 +1,6 @@
 //===- Random.cpp - random numbers keyed by global element index ----------===//
-#include "Kernel.h"
-#include "Math.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
+#include "dtorch/Runtime/CPU/Math.h"
 #include "dtorch/Runtime/Philox.h"
 
 namespace dtorch::cpu {
@@ -27,12 +27,14 @@ inline float logPositive(float x) {
   // Offsets the exponent so that m lies in [0.75, 1.5).
   uint32_t shifted = bits - 0x3f400000u;
   int32_t exponent = static_cast<int32_t>(shifted) >> 23;
-  float m = std::bit_cast<float>(bits - (static_cast<uint32_t>(exponent) << 23));
+  float m =
+      std::bit_cast<float>(bits - (static_cast<uint32_t>(exponent) << 23));
   float s = (m - 1.0f) / (m + 1.0f), q = s * s;
   float series = 1.0f / 11;
   for (float c : {1.0f / 9, 1.0f / 7, 1.0f / 5, 1.0f / 3})
     series = std::fma(series, q, c);
-  return std::fma(float(exponent), 0.69314718f, 2.0f * std::fma(s * q, series, s));
+  return std::fma(float(exponent), 0.69314718f,
+                  2.0f * std::fma(s * q, series, s));
 }
 inline double logPositive(double x) { return std::log(x); }
 
@@ -117,7 +119,8 @@ PreparedKernel prepareRandom(const KernelSpec &spec) {
   const std::string &kind = spec.attrs.getString("kind");
   bool normal = kind == "normal";
   if (!normal && kind != "uniform")
-    throw Error("random: kind is \"normal\" or \"uniform\", got \"" + kind + "\"");
+    throw Error("random: kind is \"normal\" or \"uniform\", got \"" + kind +
+                "\"");
   requireDType("random: seed", spec.inputs[0], DType::Int64);
   requireDType("random: offset", spec.inputs[1], DType::Int64);
   if (result.box.empty())

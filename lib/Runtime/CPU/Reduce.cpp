@@ -4,8 +4,8 @@
 // correctly rounded sum but for the rarest cases, in any order of dims.
 //
 //===----------------------------------------------------------------------===//
-#include "Kernel.h"
-#include "Math.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
+#include "dtorch/Runtime/CPU/Math.h"
 
 namespace dtorch::cpu {
 namespace {
@@ -53,7 +53,8 @@ struct ReduceLoops {
         run = shape[d];
         runIsKept = kept;
         first = false;
-      } else if (keptSizes.empty() && reducedSizes.empty() && kept == runIsKept) {
+      } else if (keptSizes.empty() && reducedSizes.empty() &&
+                 kept == runIsKept) {
         run *= shape[d];
       } else {
         Shape &sizes = kept ? keptSizes : reducedSizes;
@@ -67,7 +68,8 @@ struct ReduceLoops {
         lastKept = kept;
       }
     }
-    for (Shape *list : {&keptSizes, &keptStrides, &reducedSizes, &reducedStrides})
+    for (Shape *list :
+         {&keptSizes, &keptStrides, &reducedSizes, &reducedStrides})
       std::reverse(list->begin(), list->end());
   }
 };
@@ -95,9 +97,11 @@ void reduceRows(const ReduceLoops &loops, const T *x, T *y) {
   using A = typename Op::template Accumulator<T>;
   forEachOffset(loops.keptSizes, loops.keptStrides, [&](int64_t kept) {
     A result = Op::template identity<A>();
-    forEachOffset(loops.reducedSizes, loops.reducedStrides, [&](int64_t reduced) {
-      result = Op::combine(result, reduceRun<Op>(x + kept + reduced, loops.run));
-    });
+    forEachOffset(
+        loops.reducedSizes, loops.reducedStrides, [&](int64_t reduced) {
+          result =
+              Op::combine(result, reduceRun<Op>(x + kept + reduced, loops.run));
+        });
     *y++ = convert<T>(result);
   });
 }
@@ -112,18 +116,20 @@ void reduceColumns(const ReduceLoops &loops, const T *x, T *y) {
       int64_t width = std::min(tile, loops.run - begin);
       for (int64_t j = 0; j < width; ++j)
         partial[j] = Op::template identity<A>();
-      forEachOffset(loops.reducedSizes, loops.reducedStrides, [&](int64_t reduced) {
-        const T *row = x + kept + reduced + begin;
-        for (int64_t j = 0; j < width; ++j)
-          partial[j] = Op::combine(partial[j], convert<A>(row[j]));
-      });
+      forEachOffset(
+          loops.reducedSizes, loops.reducedStrides, [&](int64_t reduced) {
+            const T *row = x + kept + reduced + begin;
+            for (int64_t j = 0; j < width; ++j)
+              partial[j] = Op::combine(partial[j], convert<A>(row[j]));
+          });
       for (int64_t j = 0; j < width; ++j)
         *y++ = convert<T>(partial[j]);
     }
   });
 }
 
-template <typename Op, typename T> PreparedKernel reduceOf(const ReduceLoops &loops) {
+template <typename Op, typename T>
+PreparedKernel reduceOf(const ReduceLoops &loops) {
   return [loops](const void *const *inputs, void *const *outputs) {
     if (loops.runIsKept)
       reduceColumns<Op>(loops, in<T>(inputs, 0), out<T>(outputs));

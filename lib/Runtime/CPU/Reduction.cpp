@@ -1,8 +1,8 @@
 //===- Reduction.cpp - combining the parts of pending values --------------===//
-#include "../Reduction.h"
+#include "dtorch/Runtime/CPU/Reduction.h"
 
-#include "Math.h"
-#include "Types.h"
+#include "dtorch/Runtime/CPU/Math.h"
+#include "dtorch/Runtime/CPU/Types.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 //===- Unary.cpp - elementwise functions of one tensor --------------------===//
-#include "Kernel.h"
-#include "Math.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
+#include "dtorch/Runtime/CPU/Math.h"
 
 namespace dtorch::cpu {
 namespace {

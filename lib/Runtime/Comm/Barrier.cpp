@@ -1,5 +1,5 @@
 //===- Barrier.cpp - meeting point of a group of threads ------------------===//
-#include "Barrier.h"
+#include "dtorch/Runtime/Comm/Barrier.h"
 
 #include <algorithm>
 #include <climits>
@@ -20,11 +20,12 @@ void pause() {
 }
 
 /// Sleeps while the word has the value, for a while at most.
-void sleepOn(std::atomic<uint32_t> &word, uint32_t value, std::chrono::nanoseconds time) {
+void sleepOn(std::atomic<uint32_t> &word, uint32_t value,
+             std::chrono::nanoseconds time) {
   timespec limit{static_cast<time_t>(time.count() / 1000000000),
                  static_cast<long>(time.count() % 1000000000)};
-  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT_PRIVATE, value,
-          &limit, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT_PRIVATE,
+          value, &limit, nullptr, 0);
 }
 
 } // namespace
@@ -65,15 +66,16 @@ Barrier::Outcome Barrier::wait(const std::atomic<bool> &aborted,
     // Short sleeps bound the harm of a wake-up that comes between the look at
     // `aborted` and the sleep.
     sleepOn(epoch, before,
-            std::min<std::chrono::nanoseconds>(left, std::chrono::milliseconds(50)));
+            std::min<std::chrono::nanoseconds>(left,
+                                               std::chrono::milliseconds(50)));
   }
   sleepers.fetch_sub(1, std::memory_order_seq_cst);
   return outcome;
 }
 
 void Barrier::wake() {
-  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&epoch), FUTEX_WAKE_PRIVATE, INT_MAX,
-          nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&epoch), FUTEX_WAKE_PRIVATE,
+          INT_MAX, nullptr, nullptr, 0);
 }
 
 } // namespace dtorch

@@ -1,5 +1,5 @@
 //===- CommunicationPlan.cpp - who sends which elements to whom -----------===//
-#include "dtorch/Runtime/CommunicationPlan.h"
+#include "dtorch/Runtime/Comm/CommunicationPlan.h"
 
 #include "dtorch/Support/Error.h"
 
@@ -23,7 +23,8 @@ bool contains(const std::vector<int64_t> &list, int64_t value) {
 
 /// Whether a device off the first one of a pending axis holds zeros, among the
 /// axes that `from` (if given) did not hold pending already.
-bool isZero(const Sharding &to, const Sharding *from, const Shape &coordinates) {
+bool isZero(const Sharding &to, const Sharding *from,
+            const Shape &coordinates) {
   for (size_t a = 0; a < to.placements.size(); ++a)
     if (to.placements[a].isPartial() && coordinates[a] != 0 &&
         !(from && from->placements[a].isPartial()))
@@ -34,7 +35,8 @@ bool isZero(const Sharding &to, const Sharding *from, const Shape &coordinates) 
 /// Axes along which elements move: those given, and for every dim that they
 /// shard, all others that shard it, too (an outer axis moves the inner parts).
 std::vector<int64_t> movingAxes(const CommunicationSpec &spec) {
-  const auto &from = spec.from.sharding.placements, &to = spec.to.sharding.placements;
+  const auto &from = spec.from.sharding.placements,
+             &to = spec.to.sharding.placements;
   std::vector<int64_t> axes = spec.axes;
   for (size_t i = 0; i < axes.size(); ++i)
     for (size_t a = 0; a < from.size(); ++a)
@@ -66,15 +68,16 @@ void planPieces(const CommunicationSpec &spec, int64_t index, Plan &plan) {
     Box part = intersect(source, target);
     if (part.empty())
       continue;
-    plan.pieces.push_back(
-        {static_cast<int64_t>(peer), StridedCopy::ofBox(part, source, target, item)});
+    plan.pieces.push_back({static_cast<int64_t>(peer),
+                           StridedCopy::ofBox(part, source, target, item)});
     found += plan.pieces.back().copy.bytes();
     if (static_cast<int64_t>(peer) != plan.self)
       plan.bytesReceived += plan.pieces.back().copy.bytes();
   }
   if (found != static_cast<int64_t>(plan.targetBytes))
-    throw Error(spec.kind + ": the group over its axes does not hold all of the "
-                            "target, " +
+    throw Error(spec.kind +
+                    ": the group over its axes does not hold all of the "
+                    "target, " +
                     spec.from.str() + " -> " + spec.to.str(),
                 ErrorKind::Placement);
 }
@@ -101,9 +104,11 @@ std::vector<Plan::Run> runsOf(const Box &target, const Box &input, int64_t item,
     int64_t offset = start, rest = r;
     for (size_t d = outer; d-- > 0; rest /= target.size[d])
       offset += rest % target.size[d] * strides[d];
-    int64_t first = std::max(begin, r * length), last = std::min(end, (r + 1) * length);
+    int64_t first = std::max(begin, r * length),
+            last = std::min(end, (r + 1) * length);
     if (first < last)
-      runs.push_back({(offset + first - r * length) * item, first * item, last - first});
+      runs.push_back(
+          {(offset + first - r * length) * item, first * item, last - first});
   }
   return runs;
 }
@@ -124,7 +129,8 @@ void planReduce(const CommunicationSpec &spec, int64_t index, Plan &plan) {
     }
   int64_t parts = sharers.size();
   Interval slice = shardOf({0, count}, parts, position);
-  plan.bytesReceived = ((groupSize - 1) * slice.size + count - slice.size) * item;
+  plan.bytesReceived =
+      ((groupSize - 1) * slice.size + count - slice.size) * item;
   if (parts == 1 || count * item <= shareBytes) {
     plan.runs = runsOf(target, input, item, 0, count);
     return;
@@ -133,7 +139,8 @@ void planReduce(const CommunicationSpec &spec, int64_t index, Plan &plan) {
   for (int64_t p = 0; p < parts; ++p) {
     Interval other = shardOf({0, count}, parts, p);
     if (p != position)
-      plan.slices.push_back({sharers[p], other.offset * item, other.size * item});
+      plan.slices.push_back(
+          {sharers[p], other.offset * item, other.size * item});
   }
 }
 
@@ -182,13 +189,15 @@ int64_t Plan::hostAlias() const {
   return pieces[0].copy.bytes() ? pieces[0].copy.sourceByte() : 0;
 }
 
-CommunicationPlan planCommunication(const CommunicationSpec &spec, int64_t index) {
+CommunicationPlan planCommunication(const CommunicationSpec &spec,
+                                    int64_t index) {
   Plan plan;
   plan.sort = sortOf(spec);
   plan.dtype = spec.from.dtype;
   if (plan.sort == Plan::Sort::FromHost || plan.sort == Plan::Sort::ToHost) {
     if (plan.sort == Plan::Sort::FromHost)
-      plan.targetBytes = spec.to.boxOf(index).numElements() * itemSize(plan.dtype);
+      plan.targetBytes =
+          spec.to.boxOf(index).numElements() * itemSize(plan.dtype);
     planHost(spec, index, plan);
     return plan;
   }
@@ -197,13 +206,14 @@ CommunicationPlan planCommunication(const CommunicationSpec &spec, int64_t index
   if (plan.sort == Plan::Sort::Local)
     plan.members = {index};
   else
-    plan.members = mesh.group(index, plan.sort == Plan::Sort::Copy ? movingAxes(spec)
-                                                                   : spec.axes);
+    plan.members = mesh.group(
+        index, plan.sort == Plan::Sort::Copy ? movingAxes(spec) : spec.axes);
   plan.self = std::find(plan.members.begin(), plan.members.end(), index) -
               plan.members.begin();
   if (plan.sort == Plan::Sort::Reduce)
     planReduce(spec, index, plan);
-  else if (isZero(spec.to.sharding, &spec.from.sharding, mesh.coordinates(index)))
+  else if (isZero(spec.to.sharding, &spec.from.sharding,
+                  mesh.coordinates(index)))
     plan.zero = true;
   else
     planPieces(spec, index, plan);

@@ -1,5 +1,5 @@
 //===- Counters.cpp - what communicators count ----------------------------===//
-#include "Counters.h"
+#include "dtorch/Runtime/Comm/Counters.h"
 
 #include "dtorch/Runtime/Executor.h"
 
@@ -42,7 +42,8 @@ struct CounterTable {
   }
 };
 
-CounterHandle::CounterHandle(std::string_view kind) : cell(CounterTable::cell(kind)) {}
+CounterHandle::CounterHandle(std::string_view kind)
+    : cell(CounterTable::cell(kind)) {}
 void CounterHandle::addCount() const {
   cell->count.fetch_add(1, std::memory_order_relaxed);
 }

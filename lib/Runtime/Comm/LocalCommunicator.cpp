@@ -1,8 +1,8 @@
 //===- LocalCommunicator.cpp - devices that are threads of one process ----===//
-#include "LocalCommunicator.h"
+#include "dtorch/Runtime/Comm/LocalCommunicator.h"
 
-#include "../Reduction.h"
-#include "Counters.h"
+#include "dtorch/Runtime/CPU/Reduction.h"
+#include "dtorch/Runtime/Comm/Counters.h"
 #include "dtorch/Support/Error.h"
 
 #include <cstring>
@@ -14,8 +14,8 @@ namespace dtorch {
 struct alignas(64) Post {
   const void *input = nullptr;
   void *output = nullptr;
-  int64_t number = 0;           ///< instruction
-  uint64_t sequence = 0;        ///< communications of this group so far
+  int64_t number = 0;                 ///< instruction
+  uint64_t sequence = 0;              ///< communications of this group so far
   std::atomic<uint64_t> arrivals = 0; ///< meetings begun
 };
 
@@ -39,11 +39,11 @@ std::string deviceName(int64_t device) {
 /// What local communications have in common: posting and meeting.
 class LocalCommunication : public Communication {
 public:
-  LocalCommunication(const CommunicationSpec &spec, Group &group, int64_t device,
-                     const std::atomic<bool> &aborted,
+  LocalCommunication(const CommunicationSpec &spec, Group &group,
+                     int64_t device, const std::atomic<bool> &aborted,
                      const std::chrono::milliseconds &timeout)
-      : kind(spec.kind), location(spec.location), number(spec.number), group(group),
-        aborted(aborted), timeout(timeout) {
+      : kind(spec.kind), location(spec.location), number(spec.number),
+        group(group), aborted(aborted), timeout(timeout) {
     while (group.devices[self] != device)
       ++self;
   }
@@ -62,8 +62,9 @@ protected:
       const Post &other = group.posts[i];
       if (other.number != number || other.sequence != mine.sequence)
         throw Error(describe() + ": " + deviceName(group.devices[i]) +
-                        " is at communication " + std::to_string(other.sequence) +
-                        " (instruction " + std::to_string(other.number) +
+                        " is at communication " +
+                        std::to_string(other.sequence) + " (instruction " +
+                        std::to_string(other.number) +
                         "); all devices of a group run the same list",
                     ErrorKind::Runtime);
     }
@@ -78,16 +79,17 @@ protected:
     case Barrier::Outcome::Aborted:
       throw RunAborted();
     case Barrier::Outcome::TimedOut:
-      throw Error(describe() + ": waited " + std::to_string(timeout.count() / 1000.0) +
-                      " s for " + missing() +
-                      "; DTORCH_TIMEOUT sets the limit in seconds",
+      throw Error(describe() + ": waited " +
+                      std::to_string(timeout.count() / 1000.0) + " s for " +
+                      missing() + "; DTORCH_TIMEOUT sets the limit in seconds",
                   ErrorKind::Runtime);
     }
   }
 
   std::string describe() const {
-    std::string text = kind + " #" + std::to_string(group.posts[self].sequence) +
-                       " on " + deviceName(group.devices[self]);
+    std::string text = kind + " #" +
+                       std::to_string(group.posts[self].sequence) + " on " +
+                       deviceName(group.devices[self]);
     return location.empty() ? text : text + " at " + location;
   }
 
@@ -113,8 +115,9 @@ private:
 /// Any collective over devices of one mesh.
 class LocalCollective final : public LocalCommunication {
 public:
-  LocalCollective(CommunicationPlan plan, bool leads, const CommunicationSpec &spec,
-                  Group &group, int64_t device, const std::atomic<bool> &aborted,
+  LocalCollective(CommunicationPlan plan, bool leads,
+                  const CommunicationSpec &spec, Group &group, int64_t device,
+                  const std::atomic<bool> &aborted,
                   const std::chrono::milliseconds &timeout)
       : LocalCommunication(spec, group, device, aborted, timeout),
         plan(std::move(plan)), counter(spec.kind), leads(leads),
@@ -148,7 +151,8 @@ private:
     meet(); // all slices are reduced; inputs are free
     for (const auto &[peer, offset, bytes] : plan.slices)
       std::memcpy(static_cast<char *>(output) + offset,
-                  static_cast<const char *>(group.posts[peer].output) + offset, bytes);
+                  static_cast<const char *>(group.posts[peer].output) + offset,
+                  bytes);
   }
 
   const CommunicationPlan plan;
@@ -175,8 +179,9 @@ private:
 /// from_host and to_host; the host is member 0.
 class LocalHostMove final : public LocalCommunication {
 public:
-  LocalHostMove(CommunicationPlan plan, int64_t bytes, const CommunicationSpec &spec,
-                Group &group, int64_t device, const std::atomic<bool> &aborted,
+  LocalHostMove(CommunicationPlan plan, int64_t bytes,
+                const CommunicationSpec &spec, Group &group, int64_t device,
+                const std::atomic<bool> &aborted,
                 const std::chrono::milliseconds &timeout)
       : LocalCommunication(spec, group, device, aborted, timeout),
         plan(std::move(plan)), counter(spec.kind), hostBytes(bytes) {}
@@ -224,7 +229,8 @@ public:
   LocalReplicaCheck(size_t bytes, const CommunicationSpec &spec, Group &group,
                     int64_t device, const std::atomic<bool> &aborted,
                     const std::chrono::milliseconds &timeout)
-      : LocalCommunication(spec, group, device, aborted, timeout), bytes(bytes) {}
+      : LocalCommunication(spec, group, device, aborted, timeout),
+        bytes(bytes) {}
 
   void run(const void *input, void *) override {
     hash = hashBytes(input, bytes);
@@ -236,7 +242,8 @@ public:
     meet();
     if (differs)
       throw Error(describe() + ": replicas differ, " +
-                      deviceName(group.devices[differs - 1]) + " holds other bits",
+                      deviceName(group.devices[differs - 1]) +
+                      " holds other bits",
                   ErrorKind::Runtime);
   }
 
@@ -250,7 +257,8 @@ private:
 LocalCommunicator::LocalCommunicator() = default;
 LocalCommunicator::~LocalCommunicator() = default;
 
-LocalCommunicator::Group &LocalCommunicator::groupOf(std::vector<int64_t> devices) {
+LocalCommunicator::Group &
+LocalCommunicator::groupOf(std::vector<int64_t> devices) {
   std::lock_guard lock(mutex);
   std::unique_ptr<Group> &group = groups[devices];
   if (!group)
@@ -258,8 +266,8 @@ LocalCommunicator::Group &LocalCommunicator::groupOf(std::vector<int64_t> device
   return *group;
 }
 
-std::unique_ptr<Communication> LocalCommunicator::bind(const CommunicationSpec &spec,
-                                                       int64_t device) {
+std::unique_ptr<Communication>
+LocalCommunicator::bind(const CommunicationSpec &spec, int64_t device) {
   bool hostMove = spec.kind == "from_host" || spec.kind == "to_host";
   const BufferType &type = spec.from.sharding.isHost() ? spec.to : spec.from;
   const DeviceMesh &mesh = *type.sharding.mesh;
@@ -275,7 +283,8 @@ std::unique_ptr<Communication> LocalCommunicator::bind(const CommunicationSpec &
       plan = planCommunication(spec, *mesh.indexOfDevice(device));
     int64_t bytes = numElements(type.shape) * itemSize(type.dtype);
     return std::make_unique<LocalHostMove>(std::move(plan), bytes, spec,
-                                           groupOf(devices), device, aborted, timeout);
+                                           groupOf(devices), device, aborted,
+                                           timeout);
   }
   int64_t index = *mesh.indexOfDevice(device);
   CommunicationPlan plan = planCommunication(spec, index);
@@ -284,11 +293,13 @@ std::unique_ptr<Communication> LocalCommunicator::bind(const CommunicationSpec &
   for (int64_t member : plan.members)
     devices.push_back(mesh.deviceAt(member));
   return std::make_unique<LocalCollective>(std::move(plan), index == 0, spec,
-                                           groupOf(devices), device, aborted, timeout);
+                                           groupOf(devices), device, aborted,
+                                           timeout);
 }
 
 std::unique_ptr<Communication>
-LocalCommunicator::bindReplicaCheck(const CommunicationSpec &spec, int64_t device) {
+LocalCommunicator::bindReplicaCheck(const CommunicationSpec &spec,
+                                    int64_t device) {
   const Sharding &sharding = spec.to.sharding;
   const DeviceMesh &mesh = *sharding.mesh;
   std::vector<int64_t> axes, devices;
@@ -301,8 +312,8 @@ LocalCommunicator::bindReplicaCheck(const CommunicationSpec &spec, int64_t devic
   for (int64_t member : mesh.group(index, axes))
     devices.push_back(mesh.deviceAt(member));
   size_t bytes = spec.to.boxOf(index).numElements() * itemSize(spec.to.dtype);
-  return std::make_unique<LocalReplicaCheck>(bytes, spec, groupOf(devices), device,
-                                             aborted, timeout);
+  return std::make_unique<LocalReplicaCheck>(bytes, spec, groupOf(devices),
+                                             device, aborted, timeout);
 }
 
 void LocalCommunicator::begin(std::chrono::milliseconds limit) {

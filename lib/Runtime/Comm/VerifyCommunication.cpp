@@ -1,5 +1,5 @@
 //===- VerifyCommunication.cpp - what kinds, types and axes go together ---===//
-#include "dtorch/Runtime/CommunicationPlan.h"
+#include "dtorch/Runtime/Comm/CommunicationPlan.h"
 #include "dtorch/Sharding/RedistributePlan.h"
 #include "dtorch/Support/Error.h"
 
@@ -10,17 +10,18 @@ namespace dtorch {
 namespace {
 
 std::optional<StepKind> stepKindOf(std::string_view kind) {
-  for (StepKind step :
-       {StepKind::Slice, StepKind::Mask, StepKind::AllGather, StepKind::AllReduce,
-        StepKind::ReduceScatter, StepKind::AllToAll, StepKind::Exchange})
+  for (StepKind step : {StepKind::Slice, StepKind::Mask, StepKind::AllGather,
+                        StepKind::AllReduce, StepKind::ReduceScatter,
+                        StepKind::AllToAll, StepKind::Exchange})
     if (toString(step) == kind)
       return step;
   return std::nullopt;
 }
 
-[[noreturn]] void fail(const CommunicationSpec &spec, const std::string &problem) {
-  throw Error(spec.kind + ": " + problem + ", found " + spec.from.str() + " -> " +
-                  spec.to.str(),
+[[noreturn]] void fail(const CommunicationSpec &spec,
+                       const std::string &problem) {
+  throw Error(spec.kind + ": " + problem + ", found " + spec.from.str() +
+                  " -> " + spec.to.str(),
               ErrorKind::Placement);
 }
 
@@ -33,7 +34,8 @@ void verifyCommunication(const CommunicationSpec &spec) {
   bool fromHost = spec.kind == "from_host", toHost = spec.kind == "to_host";
   if (fromHost || toHost) {
     if (from.isHost() != fromHost || to.isHost() != toHost)
-      fail(spec, fromHost ? "goes from the host to a mesh" : "goes from a mesh to the host");
+      fail(spec, fromHost ? "goes from the host to a mesh"
+                          : "goes from a mesh to the host");
     if (toHost && from.hasPartial())
       fail(spec, "pending axes are reduced before");
     return;

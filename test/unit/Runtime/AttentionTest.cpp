@@ -11,16 +11,19 @@ namespace {
 
 /// A whole attention and its value by definition, in double.
 struct Problem {
-  int64_t batch = 1, heads = 1, kvHeads = 1, rows = 1, keys = 1, width = 1, vWidth = 1;
+  int64_t batch = 1, heads = 1, kvHeads = 1, rows = 1, keys = 1, width = 1,
+          vWidth = 1;
   bool causal = false;
-  int mask = 0; ///< 0 none, 1 bool [L, S], 2 float [B, H, L, S], 3 bool [1, H, 1, S]
+  int mask =
+      0; ///< 0 none, 1 bool [L, S], 2 float [B, H, L, S], 3 bool [1, H, 1, S]
   DType dtype = DType::Float32;
   std::vector<double> q, k, v, m;
 
   Shape maskShape() const {
     if (mask == 1)
       return {rows, keys};
-    return mask == 2 ? Shape{batch, heads, rows, keys} : Shape{1, heads, 1, keys};
+    return mask == 2 ? Shape{batch, heads, rows, keys}
+                     : Shape{1, heads, 1, keys};
   }
   DType maskDType() const { return mask == 2 ? dtype : DType::Bool; }
 
@@ -43,7 +46,9 @@ struct Problem {
   }
 
   /// As the kernel gets it: in float32.
-  double scale() const { return float(1 / std::sqrt(static_cast<double>(width))); }
+  double scale() const {
+    return float(1 / std::sqrt(static_cast<double>(width)));
+  }
 
   double maskAt(int64_t b, int64_t h, int64_t i, int64_t j) const {
     if (mask == 0)
@@ -79,15 +84,16 @@ struct Problem {
   }
 
   /// A box of a whole [B, H, L, E] tensor.
-  static Array part(DType dtype, const std::vector<double> &values, Shape global,
-                    Shape offset, Shape size) {
+  static Array part(DType dtype, const std::vector<double> &values,
+                    Shape global, Shape offset, Shape size) {
     std::vector<double> local;
     for (int64_t b = 0; b < size[0]; ++b)
       for (int64_t h = 0; h < size[1]; ++h)
         for (int64_t i = 0; i < size[2]; ++i)
           for (int64_t e = 0; e < size[3]; ++e)
             local.push_back(
-                values[(((offset[0] + b) * global[1] + offset[1] + h) * global[2] +
+                values[(((offset[0] + b) * global[1] + offset[1] + h) *
+                            global[2] +
                         offset[2] + i) *
                            global[3] +
                        offset[3] + e]);
@@ -100,7 +106,8 @@ struct Problem {
              int64_t kvHead, int64_t kvCount, bool cutMask = false) {
     Shape whole{batch, heads, rows, width};
     std::vector<Array> inputs = {
-        part(dtype, q, whole, {0, head, row, 0}, {batch, headCount, rowCount, width}),
+        part(dtype, q, whole, {0, head, row, 0},
+             {batch, headCount, rowCount, width}),
         part(dtype, k, {batch, kvHeads, keys, width}, {0, kvHead, 0, 0},
              {batch, kvCount, keys, width}),
         part(dtype, v, {batch, kvHeads, keys, vWidth}, {0, kvHead, 0, 0},
@@ -114,10 +121,10 @@ struct Problem {
     Array result = Array(dtype, {batch, headCount, rowCount, vWidth}, {})
                        .partOf({batch, heads, rows, vWidth}, {0, head, row, 0});
     auto got = runKernel("sdpa", inputs, {{"is_causal", causal}}, result);
-    double bound = dtype == DType::Float64    ? 1e-12
-                   : dtype == DType::Float32  ? 4e-6
-                   : dtype == DType::Float16  ? 2e-3
-                                              : 1.6e-2;
+    double bound = dtype == DType::Float64   ? 1e-12
+                   : dtype == DType::Float32 ? 4e-6
+                   : dtype == DType::Float16 ? 2e-3
+                                             : 1.6e-2;
     size_t n = 0;
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t h = head; h < head + headCount; ++h)
@@ -134,9 +141,12 @@ TEST(AttentionTest, WholeInEveryTypeAndMask) {
     for (int mask : {0, 1, 2, 3})
       for (bool causal : {false, true})
         for (auto [rows, keys, width, vWidth] :
-             {std::array<int64_t, 4>{7, 7, 4, 4}, {1, 9, 64, 32}, {70, 130, 8, 5},
+             {std::array<int64_t, 4>{7, 7, 4, 4},
+              {1, 9, 64, 32},
+              {70, 130, 8, 5},
               {33, 65, 16, 48}}) {
-          Problem p{2, 4, 2, rows, keys, width, vWidth, causal, mask, dtype, {}, {}, {}, {}};
+          Problem p{2,      4,    2,     rows, keys, width, vWidth,
+                    causal, mask, dtype, {},   {},   {},    {}};
           p.fill(++seed);
           p.check(0, 4, 0, rows, 0, 2);
         }
@@ -144,7 +154,8 @@ TEST(AttentionTest, WholeInEveryTypeAndMask) {
 
 TEST(AttentionTest, PartsOfHeadsAndRows) {
   for (int mask : {0, 2, 3}) {
-    Problem p{2, 9, 3, 11, 11, 8, 8, true, mask, DType::Float32, {}, {}, {}, {}};
+    Problem p{2,  9,  3,  11, 11, 8, 8, true, mask, DType::Float32,
+              {}, {}, {}, {}};
     p.fill(3 + mask);
     p.check(0, 5, 0, 11, 0, 3);       // K/V whole
     p.check(5, 4, 0, 11, 0, 3);       // second device of uneven heads

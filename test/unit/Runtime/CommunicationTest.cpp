@@ -44,7 +44,8 @@ public:
       if (first)
         result = value;
       else if (type.dtype == DType::Bool)
-        result = kind == ReduceKind::Min ? (result && value) : (result || value);
+        result =
+            kind == ReduceKind::Min ? (result && value) : (result || value);
       else
         result = kind == ReduceKind::Sum   ? result + value
                  : kind == ReduceKind::Max ? std::max(result, value)
@@ -102,7 +103,8 @@ std::vector<double> expected(const RedistributeStep &step, const BufferType &to,
   std::vector<int64_t> reduced;
   bool zero = false;
   for (size_t a = 0; a < coordinates.size(); ++a) {
-    bool from = step.from.placements[a].isPartial(), now = step.to.placements[a].isPartial();
+    bool from = step.from.placements[a].isPartial(),
+         now = step.to.placements[a].isPartial();
     if (from && !now)
       reduced.push_back(a);
     if (!from && now && coordinates[a] != 0)
@@ -114,7 +116,8 @@ std::vector<double> expected(const RedistributeStep &step, const BufferType &to,
   return result;
 }
 
-int64_t checkStep(const RedistributeStep &step, const Shape &shape, DType dtype) {
+int64_t checkStep(const RedistributeStep &step, const Shape &shape,
+                  DType dtype) {
   BufferType from{shape, dtype, step.from}, to{shape, dtype, step.to};
   Pending values(from, shape.size() + static_cast<int>(dtype));
   resetCommunicationCounters();
@@ -124,7 +127,8 @@ int64_t checkStep(const RedistributeStep &step, const Shape &shape, DType dtype)
   for (int64_t i = 0; i < to.sharding.mesh->numDevices(); ++i) {
     std::vector<double> want = expected(step, to, i, values);
     EXPECT_EQ(toValues(dtype, results[0]->locals[i]->data(), want.size()), want)
-        << name << " of " << from.str() << " -> " << to.str() << " on device " << i;
+        << name << " of " << from.str() << " -> " << to.str() << " on device "
+        << i;
     bytes += bytesReceived(step, shape, itemSize(dtype), i);
   }
   auto counters = communicationCounters();
@@ -147,7 +151,8 @@ std::vector<Placement> placementsOf(const Shape &shape, int64_t unit) {
 }
 
 /// All shardings of a mesh by the product of placements.
-std::vector<Sharding> shardingsOf(const MeshRef &on, const std::vector<Placement> &all) {
+std::vector<Sharding> shardingsOf(const MeshRef &on,
+                                  const std::vector<Placement> &all) {
   std::vector<Sharding> result = {{on, {}}};
   for (int64_t a = 0; a < on->ndim(); ++a) {
     std::vector<Sharding> longer;
@@ -175,8 +180,9 @@ int64_t checkAllSteps(const MeshRef &on, const Shape &shape, int64_t unit = 1,
       if (step.axes.empty())
         continue;
       for (StepKind kind :
-           {StepKind::Slice, StepKind::Mask, StepKind::AllGather, StepKind::AllReduce,
-            StepKind::ReduceScatter, StepKind::AllToAll, StepKind::Exchange}) {
+           {StepKind::Slice, StepKind::Mask, StepKind::AllGather,
+            StepKind::AllReduce, StepKind::ReduceScatter, StepKind::AllToAll,
+            StepKind::Exchange}) {
         step.kind = kind;
         if (!stepProblem(step, shape).empty() || seen++ % every)
           continue;
@@ -219,7 +225,8 @@ TEST(CommunicationTest, LargeReductionsAreShared) {
     for (Shape shape : {Shape{203, 101}, Shape{7, 3001}}) {
       checkStep({StepKind::AllReduce, {0, 1}, pending, whole}, shape, dtype);
       checkStep({StepKind::ReduceScatter, {0, 1}, pending, rows}, shape, dtype);
-      checkStep({StepKind::ReduceScatter, {0, 1}, pending, columns}, shape, dtype);
+      checkStep({StepKind::ReduceScatter, {0, 1}, pending, columns}, shape,
+                dtype);
     }
 }
 
@@ -228,16 +235,19 @@ TEST(CommunicationTest, MaximumAndMinimum) {
     for (DType dtype : allDTypes) {
       MeshRef on = mesh({3});
       Sharding pending{on, {Placement::partial(kind)}};
-      checkStep({StepKind::AllReduce, {0}, pending, {on, {Placement::replicate()}}},
-                {5, 3}, dtype);
-      checkStep({StepKind::ReduceScatter, {0}, pending, {on, {Placement::shard(0)}}},
-                {5, 3}, dtype);
+      checkStep(
+          {StepKind::AllReduce, {0}, pending, {on, {Placement::replicate()}}},
+          {5, 3}, dtype);
+      checkStep(
+          {StepKind::ReduceScatter, {0}, pending, {on, {Placement::shard(0)}}},
+          {5, 3}, dtype);
     }
 }
 
 DistTensorRef partsOf(DType dtype, std::vector<double> parts) {
   Sharding pending{mesh({int64_t(parts.size())}), {Placement::partial()}};
-  auto tensor = std::make_shared<DistTensor>(DistTensor{{{1}, dtype, pending}, {}});
+  auto tensor =
+      std::make_shared<DistTensor>(DistTensor{{{1}, dtype, pending}, {}});
   for (double part : parts)
     tensor->locals.push_back(toStorage(dtype, {part}));
   return tensor;
@@ -251,8 +261,8 @@ TEST(CommunicationTest, ShortFloatsAreSummedInFp32AndRoundedOnce) {
     DistTensorRef input = partsOf(DType::BFloat16, values);
     Sharding whole{input->type.sharding.mesh, {Placement::replicate()}};
     auto results =
-        run(oneStep({StepKind::AllReduce, {0}, input->type.sharding, whole}, {1},
-                    DType::BFloat16),
+        run(oneStep({StepKind::AllReduce, {0}, input->type.sharding, whole},
+                    {1}, DType::BFloat16),
             {input});
     for (const StorageRef &local : results[0]->locals)
       EXPECT_EQ(get(DType::BFloat16, local->data(), 0), parts == 4 ? 260 : 264);
@@ -267,11 +277,13 @@ TEST(CommunicationTest, MaximumPropagatesNaN) {
         DistTensor{{{1}, DType::Float32, pending}, {}});
     input->locals = {toStorage(DType::Float32, {first ? NAN : 1}),
                      toStorage(DType::Float32, {first ? 1 : NAN})};
-    auto results = run(oneStep({StepKind::AllReduce, {0}, pending,
-                                {on, {Placement::replicate()}}},
-                               {1}, DType::Float32),
-                       {input});
-    EXPECT_TRUE(std::isnan(get(DType::Float32, results[0]->locals[0]->data(), 0)));
+    auto results = run(
+        oneStep(
+            {StepKind::AllReduce, {0}, pending, {on, {Placement::replicate()}}},
+            {1}, DType::Float32),
+        {input});
+    EXPECT_TRUE(
+        std::isnan(get(DType::Float32, results[0]->locals[0]->data(), 0)));
   }
 }
 
@@ -285,7 +297,8 @@ TEST(CommunicationTest, FromHostAndToHost) {
   for (DType dtype : {DType::Float32, DType::BFloat16, DType::Int64})
     for (const Sharding &sharding : shardingsOf(on, placementsOf(shape, 1))) {
       FunctionBuilder main("main");
-      BufferType host{shape, dtype, Sharding::host()}, there{shape, dtype, sharding};
+      BufferType host{shape, dtype, Sharding::host()},
+          there{shape, dtype, sharding};
       int64_t in = main.argument(host), placed = main.result(there);
       main.communicate("from_host", in, placed);
       if (!sharding.hasPartial())
@@ -308,7 +321,8 @@ TEST(CommunicationTest, DrawnRedistributes) {
   std::mt19937 random(5);
   auto draw = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
   for (int round = 0; round < 250; ++round) {
-    Shape sizes = std::vector<Shape>{{2}, {4}, {2, 2}, {2, 3}, {2, 2, 2}}[draw(5)];
+    Shape sizes =
+        std::vector<Shape>{{2}, {4}, {2, 2}, {2, 3}, {2, 2, 2}}[draw(5)];
     Shape shape;
     for (int64_t d = 1 + draw(3); d > 0; --d)
       shape.push_back(draw(8) == 0 ? 0 : 1 + draw(9));
@@ -320,9 +334,10 @@ TEST(CommunicationTest, DrawnRedistributes) {
       Sharding s{mesh(sizes), {}};
       for (size_t a = 0; a < sizes.size(); ++a) {
         int64_t pick = draw(shape.size() + 2);
-        s.placements.push_back(pick == 0   ? Placement::replicate()
-                               : pick == 1 ? Placement::partial()
-                                           : Placement::shard(pick - 2, units[pick - 2]));
+        s.placements.push_back(
+            pick == 0   ? Placement::replicate()
+            : pick == 1 ? Placement::partial()
+                        : Placement::shard(pick - 2, units[pick - 2]));
       }
       return normalised(s, shape);
     };
@@ -341,7 +356,8 @@ TEST(CommunicationTest, DrawnRedistributes) {
     Pending values(from, round);
     DistTensorRef input = makeInput(from, values);
     auto results = run({{main.function}}, {input});
-    EXPECT_EQ(whole(*results[0]), whole(*input)) << from.str() << " -> " << to.str();
+    EXPECT_EQ(whole(*results[0]), whole(*input))
+        << from.str() << " -> " << to.str();
     for (int64_t i = 0; i < to.sharding.mesh->numDevices(); ++i)
       EXPECT_EQ(last.boxOf(i), to.boxOf(i));
   }
@@ -362,7 +378,8 @@ TEST(CommunicationTest, WrongStepsAreErrors) {
   EXPECT_NE(load("all_gather", rows, whole, {1}), "");
   EXPECT_NE(load("broadcast", rows, whole, {0}), "");
   EXPECT_NE(load("all_gather", rows, Sharding::host(), {0}), "");
-  EXPECT_NE(load("to_host", Sharding{on, {Placement::partial()}}, Sharding::host(), {}),
+  EXPECT_NE(load("to_host", Sharding{on, {Placement::partial()}},
+                 Sharding::host(), {}),
             "");
   EXPECT_EQ(load("all_gather", rows, whole, {0}), "");
 }

@@ -25,14 +25,16 @@ std::vector<double> counting(int64_t n) {
   return values;
 }
 
-/// layer(x [4, 6] R, w [6, 6] S(1) (rows of the linear's k)) = reduce(x w') + x,
-/// tensor-parallel over one axis: slice, linear, all_reduce, add.
+/// layer(x [4, 6] R, w [6, 6] S(1) (rows of the linear's k)) = reduce(x w') +
+/// x, tensor-parallel over one axis: slice, linear, all_reduce, add.
 ProgramFunction layer(MeshRef m) {
   FunctionBuilder f("layer");
-  int64_t x = f.argument(on(m, {R}, {4, 6})), w = f.argument(on(m, {S(1)}, {6, 6}));
+  int64_t x = f.argument(on(m, {R}, {4, 6})),
+          w = f.argument(on(m, {S(1)}, {6, 6}));
   int64_t y = f.result(on(m, {R}, {4, 6}));
   int64_t part = f.arena(on(m, {S(1)}, {4, 6}));
-  int64_t product = f.arena(on(m, {P}, {4, 6})), sum = f.arena(on(m, {R}, {4, 6}));
+  int64_t product = f.arena(on(m, {P}, {4, 6})),
+          sum = f.arena(on(m, {R}, {4, 6}));
   f.communicate("slice", x, part, {0});
   f.launch("linear", {part, w}, product);
   f.communicate("all_reduce", product, sum, {0});
@@ -49,7 +51,8 @@ Program twoLayers(MeshRef m) {
   int64_t w1 = main.argument(on(m, {S(1)}, {6, 6}), "w1");
   int64_t w2 = main.argument(on(m, {S(1)}, {6, 6}), "w2");
   int64_t y = main.result(host);
-  int64_t a = main.arena(on(m, {R}, {4, 6})), b = main.arena(on(m, {R}, {4, 6}));
+  int64_t a = main.arena(on(m, {R}, {4, 6})),
+          b = main.arena(on(m, {R}, {4, 6}));
   int64_t c = main.arena(on(m, {R}, {4, 6}));
   main.communicate("from_host", x, a);
   main.call(program, 0, {a, w1}, {b}).modulePath = "layers.0";
@@ -145,8 +148,9 @@ TEST(ExecutorTest, AliasesSeeTheirSource) {
   int64_t y = main.result(on(m, {S(0)}, {8, 3}));
   main.launch("unary", {viewed}, negated, {{"kind", std::string("neg")}});
   main.copy(deeper, y);
-  auto results = run({{main.function}},
-                     {distribute(toStorage(f32, counting(24)), on(m, {S(0)}, {4, 6}))});
+  auto results =
+      run({{main.function}},
+          {distribute(toStorage(f32, counting(24)), on(m, {S(0)}, {4, 6}))});
   std::vector<double> expected = counting(24);
   for (double &value : expected)
     value = -value;
@@ -157,7 +161,8 @@ TEST(ExecutorTest, HostComputesBeforeDevicesReadAndAfterTheyWrote) {
   // host: b = -a; mesh: c = b + b; host: d = -c. Values that are not arguments
   // must be waited for.
   MeshRef m = mesh({2, 2});
-  BufferType host{{5, 3}, f32, Sharding::host()}, there = on(m, {S(0), S(1)}, {5, 3});
+  BufferType host{{5, 3}, f32, Sharding::host()},
+      there = on(m, {S(0), S(1)}, {5, 3});
   FunctionBuilder main("main");
   int64_t a = main.argument(host), b = main.arena(host), c = main.arena(there);
   int64_t d = main.arena(there), e = main.arena(host), y = main.result(host);
@@ -169,7 +174,8 @@ TEST(ExecutorTest, HostComputesBeforeDevicesReadAndAfterTheyWrote) {
   main.launch("unary", {e}, y, neg);
   for (const char *seed : {"4", "5"}) {
     Environment jitter("DTORCH_TEST_JITTER", seed);
-    auto results = run({{main.function}}, {hostTensor(f32, {5, 3}, counting(15))});
+    auto results =
+        run({{main.function}}, {hostTensor(f32, {5, 3}, counting(15))});
     std::vector<double> expected = counting(15);
     for (double &value : expected)
       value *= 2;
@@ -178,7 +184,8 @@ TEST(ExecutorTest, HostComputesBeforeDevicesReadAndAfterTheyWrote) {
 }
 
 TEST(ExecutorTest, HostValuesComputedInACalledFunction) {
-  // One function called with an argument of the entry and with a computed value.
+  // One function called with an argument of the entry and with a computed
+  // value.
   MeshRef m = mesh({2});
   BufferType host{{4}, f32, Sharding::host()};
   FunctionBuilder f("place");
@@ -200,16 +207,16 @@ TEST(ExecutorTest, HostValuesComputedInACalledFunction) {
 }
 
 TEST(ExecutorTest, TwoMeshesInOneProgram) {
-  // Devices 0, 1 negate; devices 2, 3 square; 4 computes alone on a mesh without
-  // axes.
+  // Devices 0, 1 negate; devices 2, 3 square; 4 computes alone on a mesh
+  // without axes.
   MeshRef left = mesh({2});
   MeshRef right = DeviceMesh::regular("cpu", {"x"}, {2}, 2);
   MeshRef one = DeviceMesh::regular("cpu", {}, {}, 4);
   BufferType host{{5}, f32, Sharding::host()};
   FunctionBuilder main("main");
   int64_t x = main.argument(host);
-  std::vector<BufferType> places = {on(left, {S(0)}, {5}), on(right, {S(0)}, {5}),
-                                    on(one, {}, {5})};
+  std::vector<BufferType> places = {on(left, {S(0)}, {5}),
+                                    on(right, {S(0)}, {5}), on(one, {}, {5})};
   const char *kinds[] = {"neg", "square", "abs"};
   for (int i = 0; i < 3; ++i) {
     int64_t placed = main.arena(places[i]), done = main.arena(places[i]);
@@ -217,7 +224,8 @@ TEST(ExecutorTest, TwoMeshesInOneProgram) {
     main.launch("unary", {placed}, done, {{"kind", std::string(kinds[i])}});
     main.communicate("to_host", done, main.result(host));
   }
-  auto results = run({{main.function}}, {hostTensor(f32, {5}, {1, -2, 3, -4, 5})});
+  auto results =
+      run({{main.function}}, {hostTensor(f32, {5}, {1, -2, 3, -4, 5})});
   EXPECT_EQ(whole(*results[0]), (std::vector<double>{-1, 2, -3, 4, -5}));
   EXPECT_EQ(whole(*results[1]), (std::vector<double>{1, 4, 9, 16, 25}));
   EXPECT_EQ(whole(*results[2]), (std::vector<double>{1, 2, 3, 4, 5}));
@@ -239,8 +247,9 @@ TEST(ExecutorTest, ReplicatedResultsKeepOneStorage) {
   int64_t x = main.argument(on(m, {R, S(0)}, {4}));
   main.launch("unary", {x}, main.result(on(m, {R, S(0)}, {4})),
               {{"kind", std::string("neg")}});
-  auto results = run({{main.function}},
-                     {distribute(toStorage(f32, counting(4)), on(m, {R, S(0)}, {4}))});
+  auto results =
+      run({{main.function}},
+          {distribute(toStorage(f32, counting(4)), on(m, {R, S(0)}, {4}))});
   const auto &locals = results[0]->locals;
   EXPECT_EQ(locals[0], locals[2]);
   EXPECT_EQ(locals[1], locals[3]);
@@ -258,7 +267,8 @@ Program lookUp(MeshRef m) {
   return {{main.function}};
 }
 
-std::vector<DistTensorRef> lookUpArguments(MeshRef m, std::vector<double> indices,
+std::vector<DistTensorRef> lookUpArguments(MeshRef m,
+                                           std::vector<double> indices,
                                            int64_t wrongDevice = -1) {
   auto tensor = std::make_shared<DistTensor>(
       DistTensor{on(m, {R}, {3}, DType::Int64), {}});
@@ -268,7 +278,8 @@ std::vector<DistTensorRef> lookUpArguments(MeshRef m, std::vector<double> indice
       own[1] = 70;
     tensor->locals.push_back(toStorage(DType::Int64, own));
   }
-  return {distribute(toStorage(f32, counting(122)), on(m, {S(0)}, {61, 2})), tensor};
+  return {distribute(toStorage(f32, counting(122)), on(m, {S(0)}, {61, 2})),
+          tensor};
 }
 
 TEST(ExecutorTest, AFailingKernelOnOneDeviceEndsTheRunAtOnce) {
@@ -283,11 +294,15 @@ TEST(ExecutorTest, AFailingKernelOnOneDeviceEndsTheRunAtOnce) {
       EXPECT_EQ(error.kind, ErrorKind::Index);
       std::string text = error.what();
       EXPECT_EQ(
-          text.find("model.py:1: error: embedding: index 70 is outside [0, 61)"), 0u)
+          text.find(
+              "model.py:1: error: embedding: index 70 is outside [0, 61)"),
+          0u)
           << text;
-      EXPECT_NE(text.find("device " + std::to_string(device)), std::string::npos);
+      EXPECT_NE(text.find("device " + std::to_string(device)),
+                std::string::npos);
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+    EXPECT_LT(std::chrono::steady_clock::now() - start,
+              std::chrono::seconds(2));
   }
   // The same program runs well afterwards.
   auto results = Executor::local().run(*loaded, lookUpArguments(m, {0, 5, 60}));
@@ -307,7 +322,8 @@ DTORCH_CPU_KERNEL("test_sleep", prepareSleep);
 TEST(ExecutorTest, WaitsAreBounded) {
   MeshRef m = mesh({2});
   FunctionBuilder main("main");
-  int64_t x = main.argument(on(m, {S(0)}, {4})), slept = main.arena(on(m, {S(0)}, {4}));
+  int64_t x = main.argument(on(m, {S(0)}, {4})),
+          slept = main.arena(on(m, {S(0)}, {4}));
   main.launch("test_sleep", {x}, slept);
   main.communicate("all_gather", slept, main.result(on(m, {R}, {4})), {0});
   Environment timeout("DTORCH_TIMEOUT", "1");
@@ -315,7 +331,8 @@ TEST(ExecutorTest, WaitsAreBounded) {
     run({{main.function}},
         {distribute(toStorage(f32, counting(4)), on(m, {S(0)}, {4}))});
   });
-  EXPECT_NE(error.find("all_gather #1 on device 0 at model.py:2"), std::string::npos)
+  EXPECT_NE(error.find("all_gather #1 on device 0 at model.py:2"),
+            std::string::npos)
       << error;
   EXPECT_NE(error.find("waited 1"), std::string::npos) << error;
   EXPECT_NE(error.find("for device 1"), std::string::npos) << error;
@@ -333,8 +350,8 @@ TEST(ExecutorTest, ForeignExceptionsBecomeErrors) {
   int64_t x = main.argument(on(m, {S(0)}, {4}));
   main.launch("test_fail", {x}, main.result(on(m, {S(0)}, {4})));
   EXPECT_NE(errorOf([&] {
-              run({{main.function}},
-                  {distribute(toStorage(f32, counting(4)), on(m, {S(0)}, {4}))});
+              run({{main.function}}, {distribute(toStorage(f32, counting(4)),
+                                                 on(m, {S(0)}, {4}))});
             }).find("bad_alloc"),
             std::string::npos);
 }
@@ -343,13 +360,14 @@ TEST(ExecutorTest, AHostErrorEndsDevicesThatWaitForTheHost) {
   MeshRef m = mesh({2});
   BufferType host{{4}, f32, Sharding::host()};
   FunctionBuilder main("main");
-  int64_t x = main.argument(host), y = main.arena(host), z = main.arena(on(m, {R}, {4}));
+  int64_t x = main.argument(host), y = main.arena(host),
+          z = main.arena(on(m, {R}, {4}));
   main.launch("test_fail", {x}, y);
   main.communicate("from_host", y, z);
   main.launch("unary", {z}, main.result(on(m, {R}, {4})),
               {{"kind", std::string("neg")}});
-  std::string error =
-      errorOf([&] { run({{main.function}}, {hostTensor(f32, {4}, counting(4))}); });
+  std::string error = errorOf(
+      [&] { run({{main.function}}, {hostTensor(f32, {4}, counting(4))}); });
   EXPECT_NE(error.find("on the host"), std::string::npos) << error;
 }
 
@@ -361,7 +379,8 @@ TEST(ExecutorTest, ArgumentsAreChecked) {
   auto fails = [&](std::vector<DistTensorRef> list) {
     return errorOf([&] { Executor::local().run(*loaded, list); });
   };
-  EXPECT_NE(fails({arguments[0], arguments[1]}).find("3 arguments"), std::string::npos);
+  EXPECT_NE(fails({arguments[0], arguments[1]}).find("3 arguments"),
+            std::string::npos);
   std::string error = fails({arguments[0], arguments[0], arguments[2]});
   EXPECT_NE(error.find("argument 1 'w1'"), std::string::npos) << error;
   EXPECT_NE(fails({arguments[0], nullptr, arguments[2]}).find("missing"),
@@ -377,7 +396,8 @@ TEST(ExecutorTest, ArgumentsAreChecked) {
 }
 
 TEST(ExecutorTest, AMeshLargerThanTheWorldNamesTheVariable) {
-  std::string error = errorOf([] { Executor::local().load(twoLayers(mesh({9}))); });
+  std::string error =
+      errorOf([] { Executor::local().load(twoLayers(mesh({9}))); });
   EXPECT_NE(error.find("DTORCH_NUM_GPU_WHEN_ENABLE_DTENSOR_IN_SAME_DEVICE"),
             std::string::npos)
       << error;
@@ -396,8 +416,8 @@ TEST(ExecutorDeathTest, AForkedChildGetsAnErrorAndNoHang) {
   Executor::local().run(*loaded, model.arguments(m));
   EXPECT_EXIT(
       {
-        std::string error =
-            errorOf([&] { Executor::local().run(*loaded, model.arguments(m)); });
+        std::string error = errorOf(
+            [&] { Executor::local().run(*loaded, model.arguments(m)); });
         std::exit(error.find("forked") != std::string::npos ? 7 : 8);
       },
       ::testing::ExitedWithCode(7), "");

@@ -28,8 +28,9 @@ double precision(DType dtype) {
   }
 }
 
-void expectClose(const std::vector<double> &got, const std::vector<double> &want,
-                 double relative, const std::string &what, double absolute = 0) {
+void expectClose(const std::vector<double> &got,
+                 const std::vector<double> &want, double relative,
+                 const std::string &what, double absolute = 0) {
   ASSERT_EQ(got.size(), want.size()) << what;
   for (size_t i = 0; i < got.size(); ++i) {
     if (std::isnan(want[i]))
@@ -39,7 +40,8 @@ void expectClose(const std::vector<double> &got, const std::vector<double> &want
     else if (want[i] == 0)
       ASSERT_NEAR(got[i], want[i], absolute) << what << " " << i;
     else
-      ASSERT_LE(std::abs(got[i] - want[i]), relative * std::abs(want[i]) + absolute)
+      ASSERT_LE(std::abs(got[i] - want[i]),
+                relative * std::abs(want[i]) + absolute)
           << what << " " << i << ": " << got[i] << ", want " << want[i];
   }
 }
@@ -53,22 +55,23 @@ std::vector<double> drawn(int64_t n, int seed, double scale = 1.0 / 16) {
 }
 
 std::map<std::string, std::function<double(double)>> unaryFunctions() {
-  return {{"neg", [](double x) { return -x; }},
-          {"abs", [](double x) { return std::abs(x); }},
-          {"exp", [](double x) { return std::exp(x); }},
-          {"log", [](double x) { return std::log(x); }},
-          {"sqrt", [](double x) { return std::sqrt(x); }},
-          {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
-          {"square", [](double x) { return x * x; }},
-          {"reciprocal", [](double x) { return 1 / x; }},
-          {"sin", [](double x) { return std::sin(x); }},
-          {"cos", [](double x) { return std::cos(x); }},
-          {"tanh", [](double x) { return std::tanh(x); }},
-          {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
-          {"relu", [](double x) { return x < 0 ? 0 : x; }},
-          {"silu", [](double x) { return x / (1 + std::exp(-x)); }},
-          {"gelu", [](double x) { return x * 0.5 * std::erfc(-x * M_SQRT1_2); }},
-          {"floor", [](double x) { return std::floor(x); }}};
+  return {
+      {"neg", [](double x) { return -x; }},
+      {"abs", [](double x) { return std::abs(x); }},
+      {"exp", [](double x) { return std::exp(x); }},
+      {"log", [](double x) { return std::log(x); }},
+      {"sqrt", [](double x) { return std::sqrt(x); }},
+      {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+      {"square", [](double x) { return x * x; }},
+      {"reciprocal", [](double x) { return 1 / x; }},
+      {"sin", [](double x) { return std::sin(x); }},
+      {"cos", [](double x) { return std::cos(x); }},
+      {"tanh", [](double x) { return std::tanh(x); }},
+      {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+      {"relu", [](double x) { return x < 0 ? 0 : x; }},
+      {"silu", [](double x) { return x / (1 + std::exp(-x)); }},
+      {"gelu", [](double x) { return x * 0.5 * std::erfc(-x * M_SQRT1_2); }},
+      {"floor", [](double x) { return std::floor(x); }}};
 }
 
 TEST(KernelTest, UnaryFunctions) {
@@ -81,9 +84,10 @@ TEST(KernelTest, UnaryFunctions) {
         want.push_back(f(x));
       // gelu cancels on the far left.
       double absolute = kind == "gelu" ? 1e-6 : 0;
-      auto got = runKernel("unary", {Array(dtype, {1000}, values)}, kindOf(kind), dtype,
-                           {1000});
-      expectClose(got, want, precision(dtype) * 1.5, kind + std::string(toString(dtype)),
+      auto got = runKernel("unary", {Array(dtype, {1000}, values)},
+                           kindOf(kind), dtype, {1000});
+      expectClose(got, want, precision(dtype) * 1.5,
+                  kind + std::string(toString(dtype)),
                   dtype == DType::Float64 ? absolute / 1e9 : absolute);
     }
 }
@@ -96,7 +100,8 @@ TEST(KernelTest, UnaryOfIntegers) {
     EXPECT_EQ(runKernel("unary", {x}, kindOf("neg"), dtype, {4}),
               (std::vector<double>{3, 0, -2, -7}));
     auto got = runKernel("unary", {x}, kindOf("sigmoid"), DType::Float32, {4});
-    expectClose(got, {0.0474258732, 0.5, 0.880797078, 0.999088949}, 3e-7, "sigmoid");
+    expectClose(got, {0.0474258732, 0.5, 0.880797078, 0.999088949}, 3e-7,
+                "sigmoid");
   }
   EXPECT_NE(errorOf([] {
               runKernel("unary", {Array(DType::Bool, {1}, {1})}, kindOf("neg"),
@@ -110,8 +115,8 @@ TEST(KernelTest, ExpIsAccurateOverTheWholeRange) {
   for (double x = -103; x < 88.7; x += 0.00371)
     values.push_back(static_cast<float>(x));
   int64_t n = values.size();
-  auto got = runKernel("unary", {Array(DType::Float32, {n}, values)}, kindOf("exp"),
-                       DType::Float32, {n});
+  auto got = runKernel("unary", {Array(DType::Float32, {n}, values)},
+                       kindOf("exp"), DType::Float32, {n});
   for (int64_t i = 0; i < n; ++i) {
     double want = std::exp(values[i]);
     double ulp = std::nextafter(static_cast<float>(want), INFINITY) -
@@ -119,7 +124,8 @@ TEST(KernelTest, ExpIsAccurateOverTheWholeRange) {
     ASSERT_LE(std::abs(got[i] - want), 2 * ulp) << values[i];
   }
   auto edges = runKernel(
-      "unary", {Array(DType::Float32, {5}, {INFINITY, -INFINITY, 0, 100, -110})},
+      "unary",
+      {Array(DType::Float32, {5}, {INFINITY, -INFINITY, 0, 100, -110})},
       kindOf("exp"), DType::Float32, {5});
   EXPECT_EQ(edges, (std::vector<double>{INFINITY, 0, 1, INFINITY, 0}));
 }
@@ -170,10 +176,14 @@ TEST(KernelTest, BinaryFunctionsBroadcast) {
   struct Case {
     Shape a, b, result;
   };
-  std::vector<Case> cases = {{{3, 700}, {3, 700}, {3, 700}}, {{3, 4}, {}, {3, 4}},
-                             {{}, {3, 4}, {3, 4}},           {{}, {}, {}},
-                             {{2, 3, 4}, {3, 1}, {2, 3, 4}}, {{2, 1, 5}, {1, 3, 1}, {2, 3, 5}},
-                             {{4, 1}, {1, 5}, {4, 5}},       {{0, 3}, {3}, {0, 3}},
+  std::vector<Case> cases = {{{3, 700}, {3, 700}, {3, 700}},
+                             {{3, 4}, {}, {3, 4}},
+                             {{}, {3, 4}, {3, 4}},
+                             {{}, {}, {}},
+                             {{2, 3, 4}, {3, 1}, {2, 3, 4}},
+                             {{2, 1, 5}, {1, 3, 1}, {2, 3, 5}},
+                             {{4, 1}, {1, 5}, {4, 5}},
+                             {{0, 3}, {3}, {0, 3}},
                              {{2, 3, 1, 4}, {2, 1, 5, 4}, {2, 3, 5, 4}}};
   for (const auto &[kind, f] : binaryFunctions())
     for (DType dtype : allDTypes) {
@@ -185,10 +195,12 @@ TEST(KernelTest, BinaryFunctionsBroadcast) {
                                                 : dtype;
       for (const Case &c : cases) {
         auto values = [&](const Shape &shape, int seed) {
-          std::vector<double> list = drawn(numElements(shape), seed, integer ? 1 : 0.0625);
+          std::vector<double> list =
+              drawn(numElements(shape), seed, integer ? 1 : 0.0625);
           for (double &x : list)
-            x = dtype == DType::Bool ? x > 0 : kind == "pow" && integer ? std::abs(x / 20)
-                                                                         : x;
+            x = dtype == DType::Bool       ? x > 0
+                : kind == "pow" && integer ? std::abs(x / 20)
+                                           : x;
           if (integer)
             for (double &x : list)
               x = std::trunc(x);
@@ -202,7 +214,8 @@ TEST(KernelTest, BinaryFunctionsBroadcast) {
         });
         auto got = runKernel("binary", {a, b}, kindOf(kind), result, c.result);
         // Half the smallest float16 above 0.
-        expectClose(got, want, precision(result), kind + std::string(toString(dtype)),
+        expectClose(got, want, precision(result),
+                    kind + std::string(toString(dtype)),
                     result == DType::Float16 ? 3e-8 : 0);
       }
     }
@@ -218,7 +231,8 @@ TEST(KernelTest, SharedSingletonsAreNotBroadcastLocally) {
 }
 
 TEST(KernelTest, MaximumPropagatesNaN) {
-  Array a(DType::Float32, {3}, {NAN, 1, 2}), b(DType::Float32, {3}, {1, NAN, 3});
+  Array a(DType::Float32, {3}, {NAN, 1, 2}),
+      b(DType::Float32, {3}, {1, NAN, 3});
   for (const char *kind : {"maximum", "minimum"}) {
     auto got = runKernel("binary", {a, b}, kindOf(kind), DType::Float32, {3});
     EXPECT_TRUE(std::isnan(got[0]) && std::isnan(got[1])) << kind;
@@ -226,7 +240,8 @@ TEST(KernelTest, MaximumPropagatesNaN) {
 }
 
 TEST(KernelTest, IntegerPowers) {
-  Array a(DType::Int64, {5}, {2, -3, 1, -1, 7}), b(DType::Int64, {5}, {10, 3, -5, -3, -1});
+  Array a(DType::Int64, {5}, {2, -3, 1, -1, 7}),
+      b(DType::Int64, {5}, {10, 3, -5, -3, -1});
   EXPECT_EQ(runKernel("binary", {a, b}, kindOf("pow"), DType::Int64, {5}),
             (std::vector<double>{1024, -27, 1, -1, 0}));
 }
@@ -257,10 +272,15 @@ TEST(KernelTest, NarrowingRoundsToNearestEven) {
 }
 
 TEST(KernelTest, Linear) {
-  for (DType dtype : {DType::Float16, DType::BFloat16, DType::Float32, DType::Float64,
-                      DType::Int32, DType::Int64})
-    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1}, {3, 5, 7}, {1, 300, 40},
-                           {37, 257, 96}, {2, 4, 0}, {0, 4, 3}, {2, 0, 3}}) {
+  for (DType dtype : {DType::Float16, DType::BFloat16, DType::Float32,
+                      DType::Float64, DType::Int32, DType::Int64})
+    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                           {3, 5, 7},
+                           {1, 300, 40},
+                           {37, 257, 96},
+                           {2, 4, 0},
+                           {0, 4, 3},
+                           {2, 0, 3}}) {
       bool integer = !isFloating(dtype);
       Array x(dtype, {1, m, k}, drawn(m * k, 5, integer ? 1 : 0.125));
       Array w(dtype, {n, k}, drawn(n * k, 6, integer ? 1 : 0.125));
@@ -288,8 +308,8 @@ TEST(KernelTest, Matmul) {
                              {{2, 1, 3, 4}, {1, 1, 4, 2}, {2, 1, 3, 2}},
                              {{2, 3, 0}, {0, 2}, {2, 3, 2}},
                              {{0, 3, 4}, {4, 2}, {0, 3, 2}}};
-  for (DType dtype : {DType::Float16, DType::BFloat16, DType::Float32, DType::Float64,
-                      DType::Int32, DType::Int64})
+  for (DType dtype : {DType::Float16, DType::BFloat16, DType::Float32,
+                      DType::Float64, DType::Int32, DType::Int64})
     for (const Case &c : cases) {
       double scale = isFloating(dtype) ? 0.125 : 1;
       Array a(dtype, c.a, drawn(numElements(c.a), 7, scale));
@@ -312,7 +332,8 @@ TEST(KernelTest, Matmul) {
 
 TEST(KernelTest, EmbeddingOfAVocabularyShard) {
   for (DType index : {DType::Int32, DType::Int64}) {
-    Array w = Array(DType::BFloat16, {2, 3}, {1, 2, 3, 4, 5, 6}).partOf({5, 3}, {2, 0});
+    Array w = Array(DType::BFloat16, {2, 3}, {1, 2, 3, 4, 5, 6})
+                  .partOf({5, 3}, {2, 0});
     Array i(index, {2, 2}, {0, 2, 3, 4});
     EXPECT_EQ(runKernel("embedding", {w, i}, {}, DType::BFloat16, {2, 2, 3}),
               (std::vector<double>{0, 0, 0, 1, 2, 3, 4, 5, 6, 0, 0, 0}));
@@ -328,7 +349,8 @@ TEST(KernelTest, EmbeddingOfAVocabularyShard) {
 
 TEST(KernelTest, Softmax) {
   for (DType dtype : floatDTypes)
-    for (Shape shape : {Shape{3, 5}, Shape{2, 70, 3}, Shape{4, 1000}, Shape{0, 4}, Shape{}})
+    for (Shape shape :
+         {Shape{3, 5}, Shape{2, 70, 3}, Shape{4, 1000}, Shape{0, 4}, Shape{}})
       for (int64_t dim = 0; dim < std::max<int64_t>(shape.size(), 1); ++dim) {
         Array x(dtype, shape, drawn(numElements(shape), 9, 0.25));
         std::vector<double> want;
@@ -343,13 +365,14 @@ TEST(KernelTest, Softmax) {
           want.push_back(own / sum);
         });
         // The smallest float16 is 6e-8.
-        expectClose(runKernel("softmax", {x}, {{"dim", dim}}, dtype, shape), want,
-                    precision(dtype) * 4, std::string(toString(dtype)),
+        expectClose(runKernel("softmax", {x}, {{"dim", dim}}, dtype, shape),
+                    want, precision(dtype) * 4, std::string(toString(dtype)),
                     dtype == DType::Float16 ? 6e-8 : 0);
       }
   // Large values: no overflow. All -inf: NaN, as in PyTorch.
-  auto big = runKernel("softmax", {Array(DType::Float32, {3}, {500, 501, -500})},
-                       {{"dim", int64_t(0)}}, DType::Float32, {3});
+  auto big =
+      runKernel("softmax", {Array(DType::Float32, {3}, {500, 501, -500})},
+                {{"dim", int64_t(0)}}, DType::Float32, {3});
   expectClose(big, {0.2689414214, 0.7310585786, 0}, 1e-6, "big");
   auto none = runKernel("softmax", {Array(DType::Float32, {1}, {-INFINITY})},
                         {{"dim", int64_t(0)}}, DType::Float32, {1});
@@ -377,7 +400,8 @@ TEST(KernelTest, RMSNorm) {
       });
       auto got = runKernel("rms_norm", {x, Array(DType::Float32, {}, {0.125})},
                            {{"dims", dims}}, dtype, shape);
-      expectClose(got, want, precision(dtype) * 2, std::string(toString(dtype)));
+      expectClose(got, want, precision(dtype) * 2,
+                  std::string(toString(dtype)));
     }
 }
 
@@ -385,8 +409,8 @@ TEST(KernelTest, Reduce) {
   Shape shape{3, 4, 5, 2};
   for (const char *kind : {"sum", "amax", "amin"})
     for (DType dtype : allDTypes)
-      for (Shape dims : {Shape{0}, Shape{3}, Shape{1, 2}, Shape{0, 2}, Shape{1, 3},
-                         Shape{0, 1, 2, 3}}) {
+      for (Shape dims : {Shape{0}, Shape{3}, Shape{1, 2}, Shape{0, 2},
+                         Shape{1, 3}, Shape{0, 1, 2, 3}}) {
         Array x(dtype, shape, drawn(120, 11, isFloating(dtype) ? 0.0625 : 1));
         if (dtype == DType::Bool)
           for (double &value : x.values)
@@ -411,11 +435,12 @@ TEST(KernelTest, Reduce) {
           });
           want.push_back(dtype == DType::Bool ? value != 0 : value);
         });
-        auto got = runKernel("reduce", {x},
-                             {{"kind", std::string(kind)}, {"dims", dims}, {"keepdim", true}},
-                             dtype, kept);
-        expectClose(got, want, precision(dtype), kind + std::string(toString(dtype)),
-                    1e-6);
+        auto got = runKernel(
+            "reduce", {x},
+            {{"kind", std::string(kind)}, {"dims", dims}, {"keepdim", true}},
+            dtype, kept);
+        expectClose(got, want, precision(dtype),
+                    kind + std::string(toString(dtype)), 1e-6);
       }
 }
 
@@ -424,17 +449,20 @@ TEST(KernelTest, SumsAreExactToTheLastBit) {
   std::vector<double> values;
   for (int i = 0; i < 30000; ++i)
     values.push_back(i % 3 == 0 ? 1e6 : i % 3 == 1 ? -1e6 : 0.125);
-  auto got = runKernel("reduce", {Array(DType::Float32, {30000}, values)},
-                       {{"kind", std::string("sum")}, {"dims", Shape{0}}, {"keepdim", false}},
-                       DType::Float32, {});
+  auto got = runKernel(
+      "reduce", {Array(DType::Float32, {30000}, values)},
+      {{"kind", std::string("sum")}, {"dims", Shape{0}}, {"keepdim", false}},
+      DType::Float32, {});
   EXPECT_EQ(got[0], 1250);
 }
 
 TEST(KernelTest, ReductionsOfNothingGiveTheIdentity) {
-  auto reduce = [](const char *kind, DType dtype, Shape shape, Shape dims, Shape result) {
-    return runKernel("reduce", {Array(dtype, shape, {})},
-                     {{"kind", std::string(kind)}, {"dims", dims}, {"keepdim", false}},
-                     dtype, result);
+  auto reduce = [](const char *kind, DType dtype, Shape shape, Shape dims,
+                   Shape result) {
+    return runKernel(
+        "reduce", {Array(dtype, shape, {})},
+        {{"kind", std::string(kind)}, {"dims", dims}, {"keepdim", false}},
+        dtype, result);
   };
   for (Shape dims : {Shape{1}, Shape{0, 1}}) {
     Shape result = dims.size() == 1 ? Shape{2} : Shape{};
@@ -455,10 +483,11 @@ TEST(KernelTest, MaximumOfARowPropagatesNaN) {
     std::vector<double> values = drawn(41, 12);
     values[at] = NAN;
     for (Shape shape : {Shape{41, 1}, Shape{1, 41}}) {
-      auto got = runKernel(
-          "reduce", {Array(DType::Float32, shape, values)},
-          {{"kind", std::string("amax")}, {"dims", Shape{0, 1}}, {"keepdim", false}},
-          DType::Float32, {});
+      auto got = runKernel("reduce", {Array(DType::Float32, shape, values)},
+                           {{"kind", std::string("amax")},
+                            {"dims", Shape{0, 1}},
+                            {"keepdim", false}},
+                           DType::Float32, {});
       EXPECT_TRUE(std::isnan(got[0]));
     }
   }
@@ -470,13 +499,15 @@ TEST(KernelTest, Movement) {
     values[i] = i;
   for (DType dtype : {DType::Float16, DType::Float32, DType::Int64}) {
     Array x(dtype, {2, 3, 4}, values);
-    EXPECT_EQ(runKernel("view", {x}, {{"shape", Shape{6, 4}}}, dtype, {6, 4}), values);
+    EXPECT_EQ(runKernel("view", {x}, {{"shape", Shape{6, 4}}}, dtype, {6, 4}),
+              values);
     std::vector<double> want;
     forEachIndex({4, 2, 3}, [&](const Shape &i) {
       want.push_back(readAt(x, {i[1], i[2], i[0]}));
     });
-    EXPECT_EQ(runKernel("permute", {x}, {{"dims", Shape{2, 0, 1}}}, dtype, {4, 2, 3}),
-              want);
+    EXPECT_EQ(
+        runKernel("permute", {x}, {{"dims", Shape{2, 0, 1}}}, dtype, {4, 2, 3}),
+        want);
     want.clear();
     forEachIndex({2, 2, 3, 4}, [&](const Shape &i) {
       want.push_back(readAt(x, {i[1], i[2], i[3]}));
@@ -485,10 +516,9 @@ TEST(KernelTest, Movement) {
                         {2, 2, 3, 4}),
               want);
     want.clear();
-    forEachIndex({2, 2, 2},
-                 [&](const Shape &i) {
-                   want.push_back(readAt(x, {i[0], 1 + i[1], 3 * i[2]}));
-                 });
+    forEachIndex({2, 2, 2}, [&](const Shape &i) {
+      want.push_back(readAt(x, {i[0], 1 + i[1], 3 * i[2]}));
+    });
     EXPECT_EQ(runKernel("slice", {x},
                         {{"starts", Shape{0, 1, 0}},
                          {"stops", Shape{2, 3, 4}},
@@ -500,29 +530,37 @@ TEST(KernelTest, Movement) {
     forEachIndex({2, 4, 4}, [&](const Shape &i) {
       want.push_back(i[1] < 3 ? readAt(x, i) : readAt(y, {i[0], 0, i[2]}));
     });
-    EXPECT_EQ(runKernel("cat", {x, y}, {{"dim", int64_t(1)}}, dtype, {2, 4, 4}), want);
+    EXPECT_EQ(runKernel("cat", {x, y}, {{"dim", int64_t(1)}}, dtype, {2, 4, 4}),
+              want);
   }
 }
 
 TEST(KernelTest, SlicesKeepShardedDimsWhole) {
   // Rows [1, 3) of 3 on this device; column 2 is taken.
-  Array x = Array(DType::Float32, {2, 4}, {4, 5, 6, 7, 8, 9, 10, 11}).partOf({3, 4}, {1, 0});
+  Array x = Array(DType::Float32, {2, 4}, {4, 5, 6, 7, 8, 9, 10, 11})
+                .partOf({3, 4}, {1, 0});
   Array result = Array(DType::Float32, {2, 1}, {}).partOf({3, 1}, {1, 0});
-  Attrs attrs{{"starts", Shape{0, 2}}, {"stops", Shape{3, 3}}, {"steps", Shape{1, 1}}};
-  EXPECT_EQ(runKernel("slice", {x}, attrs, result), (std::vector<double>{6, 10}));
+  Attrs attrs{
+      {"starts", Shape{0, 2}}, {"stops", Shape{3, 3}}, {"steps", Shape{1, 1}}};
+  EXPECT_EQ(runKernel("slice", {x}, attrs, result),
+            (std::vector<double>{6, 10}));
   attrs.set("starts", Shape{1, 2});
   EXPECT_NE(errorOf([&] { runKernel("slice", {x}, attrs, result); }), "");
 }
 
 TEST(KernelTest, ArangeTakesPositionsFromItsBox) {
   Array result = Array(DType::Float32, {3}, {}).partOf({7}, {4});
+  EXPECT_EQ(
+      runKernel("arange",
+                {Array(DType::Int64, {}, {10}), Array(DType::Int64, {}, {-2})},
+                {{"size", int64_t(7)}, {"dtype", std::string("float32")}},
+                result),
+      (std::vector<double>{2, 0, -2}));
   EXPECT_EQ(runKernel("arange",
-                      {Array(DType::Int64, {}, {10}), Array(DType::Int64, {}, {-2})},
-                      {{"size", int64_t(7)}, {"dtype", std::string("float32")}}, result),
-            (std::vector<double>{2, 0, -2}));
-  EXPECT_EQ(runKernel("arange",
-                      {Array(DType::Float64, {}, {0.5}), Array(DType::Float64, {}, {0.25})},
-                      {{"size", int64_t(7)}, {"dtype", std::string("float32")}}, result),
+                      {Array(DType::Float64, {}, {0.5}),
+                       Array(DType::Float64, {}, {0.25})},
+                      {{"size", int64_t(7)}, {"dtype", std::string("float32")}},
+                      result),
             (std::vector<double>{1.5, 1.75, 2}));
 }
 
@@ -530,7 +568,8 @@ TEST(KernelTest, FullConvertsItsValue) {
   for (DType from : {DType::Float64, DType::Int64, DType::Bool})
     for (DType to : allDTypes)
       EXPECT_EQ(runKernel("full", {Array(from, {}, {1})},
-                          {{"shape", Shape{2, 2}}, {"dtype", std::string(toString(to))}},
+                          {{"shape", Shape{2, 2}},
+                           {"dtype", std::string(toString(to))}},
                           to, {2, 2}),
                 (std::vector<double>{1, 1, 1, 1}));
 }
@@ -538,8 +577,8 @@ TEST(KernelTest, FullConvertsItsValue) {
 TEST(KernelTest, EveryOpOfTheTableIsRegistered) {
   for (const char *name :
        {"unary", "binary", "cast", "matmul", "linear", "embedding", "softmax",
-        "rms_norm", "sdpa", "reduce", "view", "permute", "expand", "slice", "cat",
-        "arange", "full", "random"})
+        "rms_norm", "sdpa", "reduce", "view", "permute", "expand", "slice",
+        "cat", "arange", "full", "random"})
     EXPECT_NE(lookupKernel(name), nullptr);
 }
 

@@ -6,13 +6,16 @@ using namespace dtorch::testing;
 
 namespace {
 
-BufferType host(Shape shape) { return {shape, DType::Float32, Sharding::host()}; }
+BufferType host(Shape shape) {
+  return {shape, DType::Float32, Sharding::host()};
+}
 Attrs kind(const char *name) { return {{"kind", std::string(name)}}; }
 
 /// main(x) = exp(neg(x)) on the host, its buffers: x, t (arena), y.
 ProgramFunction chain(std::string name = "main") {
   FunctionBuilder f(std::move(name));
-  int64_t x = f.argument(host({4})), t = f.arena(host({4})), y = f.result(host({4}));
+  int64_t x = f.argument(host({4})), t = f.arena(host({4})),
+          y = f.result(host({4}));
   f.launch("unary", {x}, t, kind("neg"));
   f.launch("unary", {t}, y, kind("exp"));
   return f.function;
@@ -39,8 +42,9 @@ TEST(ProgramTest, EmptyProgramsAreErrors) {
 }
 
 TEST(ProgramTest, BufferNumbers) {
-  expectMentions(changed([](auto &f) { f.instructions[1].inputs = {7}; }),
-                 {"'main'", "instruction 1", "(unary)", "model.py:2", "buffer 7"});
+  expectMentions(
+      changed([](auto &f) { f.instructions[1].inputs = {7}; }),
+      {"'main'", "instruction 1", "(unary)", "model.py:2", "buffer 7"});
 }
 
 TEST(ProgramTest, ReadingBeforeWriting) {
@@ -59,7 +63,8 @@ TEST(ProgramTest, ResultsAreWritten) {
 }
 
 TEST(ProgramTest, ArenaBounds) {
-  expectMentions(changed([](auto &f) { f.arenaBytes = 8; }), {"buffer 1", "arena of 8"});
+  expectMentions(changed([](auto &f) { f.arenaBytes = 8; }),
+                 {"buffer 1", "arena of 8"});
   expectMentions(changed([](auto &f) { f.buffers[1].offset = 64; }), {"at 64"});
   expectMentions(changed([](auto &f) {
                    f.arenaBytes = 128;
@@ -79,10 +84,12 @@ TEST(ProgramTest, OutputsDoNotOverlapInputs) {
 }
 
 TEST(ProgramTest, ArgumentNumbers) {
-  expectMentions(changed([](auto &f) { f.arguments.push_back({"more", false}); }),
-                 {"2 arguments", "buffers for 1"});
+  expectMentions(
+      changed([](auto &f) { f.arguments.push_back({"more", false}); }),
+      {"2 arguments", "buffers for 1"});
   expectMentions(changed([](auto &f) {
-                   f.buffers.push_back({ProgramBuffer::Kind::Argument, 0, 0, host({4})});
+                   f.buffers.push_back(
+                       {ProgramBuffer::Kind::Argument, 0, 0, host({4})});
                  }),
                  {"buffer 3", "argument 0"});
 }
@@ -127,7 +134,8 @@ TEST(ProgramTest, Calls) {
   EXPECT_EQ(program([](auto &) {}), "");
   expectMentions(program([](auto &f) { f.instructions[0].callee = 1; }),
                  {"calls function 1", "before"});
-  expectMentions(program([](auto &f) { f.arenaBytes = 0; }), {"arena of 'callee'"});
+  expectMentions(program([](auto &f) { f.arenaBytes = 0; }),
+                 {"arena of 'callee'"});
   expectMentions(program([](auto &f) { f.instructions[0].inputs = {}; }),
                  {"passes 0 arguments"});
   expectMentions(program([](auto &f) { f.instructions[0].inputs = {0, 0}; }),

@@ -15,27 +15,32 @@ void expectWords(PhiloxWords words, std::vector<uint32_t> expected) {
 
 TEST(PhiloxTest, KnownAnswers) {
   // The vectors published with Random123.
-  expectWords(philox(0, 0, 0), {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+  expectWords(philox(0, 0, 0),
+              {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   expectWords(philox(~0ull, ~0ull, ~0ull),
               {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
-  expectWords(philox(0x299f31d0a4093822, 0x85a308d3243f6a88, 0x0370734413198a2e),
-              {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
+  expectWords(
+      philox(0x299f31d0a4093822, 0x85a308d3243f6a88, 0x0370734413198a2e),
+      {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-std::vector<double> draw(const char *kind, DType dtype, const Array &part, double seed,
-                         double offset = 0) {
-  return runKernel("random",
-                   {Array(DType::Int64, {}, {seed}), Array(DType::Int64, {}, {offset})},
-                   {{"kind", std::string(kind)},
-                    {"shape", part.global},
-                    {"dtype", std::string(toString(dtype))}},
-                   part);
+std::vector<double> draw(const char *kind, DType dtype, const Array &part,
+                         double seed, double offset = 0) {
+  return runKernel(
+      "random",
+      {Array(DType::Int64, {}, {seed}), Array(DType::Int64, {}, {offset})},
+      {{"kind", std::string(kind)},
+       {"shape", part.global},
+       {"dtype", std::string(toString(dtype))}},
+      part);
 }
 
 TEST(RandomTest, WordsAreTakenByGlobalIndex) {
-  auto values = draw("uniform", DType::Float32, Array(DType::Float32, {10}, {}), 42, 3);
+  auto values =
+      draw("uniform", DType::Float32, Array(DType::Float32, {10}, {}), 42, 3);
   for (int i = 0; i < 10; ++i)
-    EXPECT_EQ(values[i], (philox(42, i / 4, 3).w[i % 4] >> 8) / double(1 << 24));
+    EXPECT_EQ(values[i],
+              (philox(42, i / 4, 3).w[i % 4] >> 8) / double(1 << 24));
 }
 
 TEST(RandomTest, NormalIsBoxMullerOverPairsOfWords) {
@@ -63,7 +68,8 @@ TEST(RandomTest, EveryBoxHoldsItsPartOfTheSameTensor) {
           Shape at = offset;
           for (size_t d = 0; d < 3; ++d)
             at[d] = std::min(at[d], global[d] - size[d]);
-          auto part = draw(kind, dtype, Array(dtype, size, {}).partOf(global, at), 11);
+          auto part =
+              draw(kind, dtype, Array(dtype, size, {}).partOf(global, at), 11);
           size_t n = 0;
           for (int64_t a = 0; a < size[0]; ++a)
             for (int64_t b = 0; b < size[1]; ++b)
@@ -78,8 +84,8 @@ TEST(RandomTest, MomentsAreRight) {
   const int64_t n = 100000;
   for (DType dtype : floatDTypes) {
     for (bool normal : {true, false}) {
-      auto values =
-          draw(normal ? "normal" : "uniform", dtype, Array(dtype, {n}, {}), 123);
+      auto values = draw(normal ? "normal" : "uniform", dtype,
+                         Array(dtype, {n}, {}), 123);
       double sum = 0, squares = 0;
       for (double value : values) {
         sum += value;

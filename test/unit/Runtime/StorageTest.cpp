@@ -68,14 +68,16 @@ TEST(DistributeTest, RowShardsShareTheGlobalMemory) {
 
 TEST(DistributeTest, ReplicasOfAColumnShardShareOneCopy) {
   StorageRef global = iota(4 * 6);
-  BufferType type{{4, 6},
-                  DType::Float32,
-                  {mesh({2, 2}), {Placement::replicate(), Placement::shard(1)}}};
+  BufferType type{
+      {4, 6},
+      DType::Float32,
+      {mesh({2, 2}), {Placement::replicate(), Placement::shard(1)}}};
   DistTensorRef tensor = distribute(global, type);
   EXPECT_EQ(tensor->locals[0]->data(), tensor->locals[2]->data());
   EXPECT_EQ(tensor->locals[1]->data(), tensor->locals[3]->data());
   const float *right = static_cast<const float *>(tensor->locals[1]->data());
-  EXPECT_EQ(std::vector<float>(right, right + 3), (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(std::vector<float>(right, right + 3),
+            (std::vector<float>{4, 5, 6}));
 }
 
 TEST(DistributeTest, OnlyTheFirstDeviceOfAPendingAxisHoldsTheValue) {
@@ -84,8 +86,8 @@ TEST(DistributeTest, OnlyTheFirstDeviceOfAPendingAxisHoldsTheValue) {
   DistTensorRef tensor = distribute(global, type);
   EXPECT_EQ(tensor->locals[0]->data(), global->data());
   EXPECT_EQ(tensor->locals[1]->data(), Storage::zeros(16)->data());
-  BufferType maximum{{4}, DType::Float32,
-                     {mesh({3}), {Placement::partial(ReduceKind::Max)}}};
+  BufferType maximum{
+      {4}, DType::Float32, {mesh({3}), {Placement::partial(ReduceKind::Max)}}};
   EXPECT_THROW(distribute(global, maximum), Error);
 }
 
@@ -97,9 +99,9 @@ TEST(DistributeTest, TooLittleMemoryIsAnError) {
 TEST(DistributeTest, AssembleGivesTheGlobalValueBack) {
   Shape shape{5, 6};
   StorageRef global = iota(30);
-  for (const Placement &a : {Placement::replicate(), Placement::shard(0),
-                             Placement::shard(1), Placement::shard(1, 3),
-                             Placement::partial()})
+  for (const Placement &a :
+       {Placement::replicate(), Placement::shard(0), Placement::shard(1),
+        Placement::shard(1, 3), Placement::partial()})
     for (const Placement &b : {Placement::replicate(), Placement::shard(0),
                                Placement::shard(1, a.isShard(1) ? a.unit : 2),
                                Placement::partial()}) {
@@ -107,7 +109,8 @@ TEST(DistributeTest, AssembleGivesTheGlobalValueBack) {
       DistTensorRef tensor = distribute(global, type);
       std::vector<float> value(30, -1);
       assemble(*tensor, value.data());
-      EXPECT_EQ(std::memcmp(value.data(), global->data(), 120), 0) << type.str();
+      EXPECT_EQ(std::memcmp(value.data(), global->data(), 120), 0)
+          << type.str();
     }
 }
 
@@ -115,13 +118,15 @@ TEST(StridedCopyTest, AgreesWithALoop) {
   // Permutes, a repeated dim and a sub-box, for every item size.
   Shape shape{3, 1, 40, 5};
   for (int64_t item : {1, 2, 4, 8})
-    for (Shape source : {Shape{200, 200, 5, 1}, Shape{1, 0, 3, 120}, Shape{0, 7, 5, 1},
-                         Shape{40, 0, 1, 200}}) {
+    for (Shape source : {Shape{200, 200, 5, 1}, Shape{1, 0, 3, 120},
+                         Shape{0, 7, 5, 1}, Shape{40, 0, 1, 200}}) {
       Shape target = rowMajorStrides(shape);
-      std::vector<unsigned char> from(800 * item), to(600 * item + 3 * item, 99);
+      std::vector<unsigned char> from(800 * item),
+          to(600 * item + 3 * item, 99);
       for (size_t i = 0; i < from.size(); ++i)
         from[i] = i * 7 % 251;
-      StridedCopy(shape, source, target, item, 4, 3).run(from.data(), to.data());
+      StridedCopy(shape, source, target, item, 4, 3)
+          .run(from.data(), to.data());
       for (int64_t a = 0; a < 3; ++a)
         for (int64_t c = 0; c < 40; ++c)
           for (int64_t d = 0; d < 5; ++d) {

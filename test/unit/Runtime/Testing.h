@@ -95,7 +95,8 @@ inline StorageRef toStorage(DType dtype, const std::vector<double> &values) {
   return storage;
 }
 
-inline std::vector<double> toValues(DType dtype, const void *data, int64_t count) {
+inline std::vector<double> toValues(DType dtype, const void *data,
+                                    int64_t count) {
   std::vector<double> values;
   for (int64_t i = 0; i < count; ++i)
     values.push_back(get(dtype, data, i));
@@ -104,8 +105,8 @@ inline std::vector<double> toValues(DType dtype, const void *data, int64_t count
 
 /// Runs a kernel; `result` gives type and box of the output.
 inline std::vector<double> runKernel(const std::string &name,
-                                     const std::vector<Array> &inputs, Attrs attrs,
-                                     const Array &result) {
+                                     const std::vector<Array> &inputs,
+                                     Attrs attrs, const Array &result) {
   KernelSpec spec{{}, {result.spec()}, std::move(attrs)};
   std::vector<StorageRef> memory;
   std::vector<const void *> pointers;
@@ -127,8 +128,8 @@ inline std::vector<double> runKernel(const std::string &name,
 }
 
 inline std::vector<double> runKernel(const std::string &name,
-                                     const std::vector<Array> &inputs, Attrs attrs,
-                                     DType dtype, Shape shape) {
+                                     const std::vector<Array> &inputs,
+                                     Attrs attrs, DType dtype, Shape shape) {
   return runKernel(name, inputs, std::move(attrs), Array(dtype, shape, {}));
 }
 
@@ -142,11 +143,14 @@ inline MeshRef mesh(Shape shape) {
 /// Builds a function of a program step by step.
 class FunctionBuilder {
 public:
-  explicit FunctionBuilder(std::string name) { function.name = std::move(name); }
+  explicit FunctionBuilder(std::string name) {
+    function.name = std::move(name);
+  }
 
   int64_t argument(BufferType type, std::string name = "") {
     function.arguments.push_back({std::move(name), false});
-    return add({ProgramBuffer::Kind::Argument, arguments++, 0, std::move(type)});
+    return add(
+        {ProgramBuffer::Kind::Argument, arguments++, 0, std::move(type)});
   }
   int64_t result(BufferType type) {
     function.resultNames.push_back("");
@@ -159,25 +163,25 @@ public:
   int64_t alias(int64_t of, BufferType type) {
     return add({ProgramBuffer::Kind::Alias, of, 0, std::move(type)});
   }
-  Instruction &launch(std::string name, std::vector<int64_t> inputs, int64_t output,
-                      Attrs attrs = {}) {
-    Instruction &in =
-        push(Instruction::Kind::Launch, std::move(name), std::move(inputs), {output});
+  Instruction &launch(std::string name, std::vector<int64_t> inputs,
+                      int64_t output, Attrs attrs = {}) {
+    Instruction &in = push(Instruction::Kind::Launch, std::move(name),
+                           std::move(inputs), {output});
     in.attrs = std::move(attrs);
     return in;
   }
   Instruction &communicate(std::string name, int64_t input, int64_t output,
                            std::vector<int64_t> axes = {}) {
-    Instruction &in =
-        push(Instruction::Kind::Communicate, std::move(name), {input}, {output});
+    Instruction &in = push(Instruction::Kind::Communicate, std::move(name),
+                           {input}, {output});
     in.axes = std::move(axes);
     return in;
   }
   Instruction &copy(int64_t input, int64_t output) {
     return push(Instruction::Kind::Copy, "", {input}, {output});
   }
-  Instruction &call(const Program &program, int64_t callee, std::vector<int64_t> inputs,
-                    std::vector<int64_t> outputs) {
+  Instruction &call(const Program &program, int64_t callee,
+                    std::vector<int64_t> inputs, std::vector<int64_t> outputs) {
     int64_t offset = reserve(program.functions[callee].arenaBytes);
     Instruction &in =
         push(Instruction::Kind::Call, program.functions[callee].name,
@@ -212,8 +216,8 @@ private:
   int64_t arguments = 0, results = 0;
 };
 
-inline std::vector<DistTensorRef> run(Program program,
-                                      const std::vector<DistTensorRef> &arguments) {
+inline std::vector<DistTensorRef>
+run(Program program, const std::vector<DistTensorRef> &arguments) {
   auto loaded = Executor::local().load(std::move(program));
   return Executor::local().run(*loaded, arguments);
 }

@@ -7,8 +7,7 @@
 namespace dtorch::cpu {
 
 /// One 64-byte vector; the compiler splits it where registers are narrower.
-template <typename C>
-using Vector [[gnu::vector_size(64)]] = C;
+template <typename C> using Vector [[gnu::vector_size(64)]] = C;
 
 template <typename C> constexpr int64_t vectorWidth = 64 / sizeof(C);
 /// Columns are padded to a multiple of this.
@@ -18,8 +17,8 @@ constexpr int64_t tileRows = 4;
 /// c[m, n] (+)= a[m, k] b[k, n] for m a multiple of tileRows and n of
 /// tileColumns. Each tile of c is summed over k in registers, in one order.
 template <typename C>
-void smallGemm(const C *a, int64_t lda, const C *b, int64_t ldb, C *c, int64_t ldc,
-               int64_t m, int64_t n, int64_t k, bool accumulate) {
+void smallGemm(const C *a, int64_t lda, const C *b, int64_t ldb, C *c,
+               int64_t ldc, int64_t m, int64_t n, int64_t k, bool accumulate) {
   using V = Vector<C>;
   constexpr int64_t width = vectorWidth<C>;
   for (int64_t i = 0; i < m; i += tileRows)

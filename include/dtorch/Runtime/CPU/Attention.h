@@ -1,7 +1,7 @@
 //===- Attention.h - what one device computes of an attention -------------===//
 #pragma once
 
-#include "Kernel.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
 
 #include <optional>
 
@@ -10,10 +10,10 @@ namespace dtorch::cpu {
 /// Sizes, and where each query head finds its K/V head and mask, all from the
 /// boxes: query rows and heads, K/V heads and mask may each be whole or a part.
 struct AttentionShape {
-  int64_t rows = 0;       ///< L, local
-  int64_t keys = 0;       ///< S
-  int64_t width = 0;      ///< E
-  int64_t valueWidth = 0; ///< Ev
+  int64_t rows = 0;                   ///< L, local
+  int64_t keys = 0;                   ///< S
+  int64_t width = 0;                  ///< E
+  int64_t valueWidth = 0;             ///< Ev
   int64_t firstRow = 0, firstKey = 0; ///< global positions
   bool causal = false;
 

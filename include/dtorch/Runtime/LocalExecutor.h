@@ -1,9 +1,9 @@
 //===- LocalExecutor.h - programs on virtual devices ----------------------===//
 #pragma once
 
-#include "BoundFunction.h"
-#include "Comm/LocalCommunicator.h"
-#include "DeviceThread.h"
+#include "dtorch/Runtime/BoundFunction.h"
+#include "dtorch/Runtime/Comm/LocalCommunicator.h"
+#include "dtorch/Runtime/DeviceThread.h"
 #include "dtorch/Runtime/Executor.h"
 
 #include <sys/types.h>
@@ -27,8 +27,9 @@ public:
   ~LocalExecutor() override;
   int64_t numDevices() const override;
   std::shared_ptr<LoadedProgram> load(Program program) override;
-  std::vector<DistTensorRef> run(LoadedProgram &program,
-                                 const std::vector<DistTensorRef> &arguments) override;
+  std::vector<DistTensorRef>
+  run(LoadedProgram &program,
+      const std::vector<DistTensorRef> &arguments) override;
 
 private:
   struct Run;

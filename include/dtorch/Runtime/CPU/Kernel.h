@@ -1,7 +1,7 @@
 //===- Kernel.h - what kernel files share ---------------------------------===//
 #pragma once
 
-#include "Types.h"
+#include "dtorch/Runtime/CPU/Types.h"
 #include "dtorch/Runtime/KernelRegistry.h"
 #include "dtorch/Runtime/StridedCopy.h"
 
@@ -23,11 +23,14 @@ template <typename T> T *out(void *const *outputs, size_t i = 0) {
   return static_cast<T *>(outputs[i]);
 }
 
-/// Throws Error (Type) if an operand that a kernel reads as one type has another.
-inline void requireDType(const char *operand, const TensorSpec &spec, DType dtype) {
+/// Throws Error (Type) if an operand that a kernel reads as one type has
+/// another.
+inline void requireDType(const char *operand, const TensorSpec &spec,
+                         DType dtype) {
   if (spec.dtype != dtype)
-    throw Error(std::string(operand) + " must be " + std::string(toString(dtype)) +
-                    ", got " + std::string(toString(spec.dtype)),
+    throw Error(std::string(operand) + " must be " +
+                    std::string(toString(dtype)) + ", got " +
+                    std::string(toString(spec.dtype)),
                 ErrorKind::Type);
 }
 
@@ -43,8 +46,9 @@ template <typename T> T *scratch(int64_t count, int slot) {
 /// where the operand is one element wide globally.
 Shape broadcastStrides(const TensorSpec &operand, size_t rank);
 
-/// Calls `body(offset)` for every index of `sizes`, row-major; offset is the sum
-/// of index times stride. Not at all if a size is 0, once if there are no dims.
+/// Calls `body(offset)` for every index of `sizes`, row-major; offset is the
+/// sum of index times stride. Not at all if a size is 0, once if there are no
+/// dims.
 template <typename Body>
 void forEachOffset(const Shape &sizes, const Shape &strides, Body body) {
   if (numElements(sizes) == 0)

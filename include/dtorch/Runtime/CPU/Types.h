@@ -39,8 +39,7 @@ template <typename T>
 constexpr bool isFloat = is16Bit<T> || std::is_floating_point_v<T>;
 
 /// The type a kernel computes in.
-template <typename T>
-using Compute = std::conditional_t<is16Bit<T>, float, T>;
+template <typename T> using Compute = std::conditional_t<is16Bit<T>, float, T>;
 
 /// Conversion between any two element types; to bool it asks "is not zero", to
 /// integers it truncates.

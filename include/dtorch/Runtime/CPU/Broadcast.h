@@ -1,7 +1,7 @@
 //===- Broadcast.h - loops over two broadcast operands --------------------===//
 #pragma once
 
-#include "Kernel.h"
+#include "dtorch/Runtime/CPU/Kernel.h"
 
 namespace dtorch::cpu {
 
@@ -43,8 +43,8 @@ struct BroadcastLoops {
 
 /// y = f(a, b) over one inner run. Three loops, so that each vectorises.
 template <typename T, typename Out, typename F>
-void runInner(const T *a, const T *b, Out *y, int64_t n, bool aMoves, bool bMoves,
-              F f) {
+void runInner(const T *a, const T *b, Out *y, int64_t n, bool aMoves,
+              bool bMoves, F f) {
   if (aMoves && bMoves) {
     for (int64_t i = 0; i < n; ++i)
       y[i] = f(a[i], b[i]);
@@ -65,8 +65,8 @@ void runInner(const T *a, const T *b, Out *y, int64_t n, bool aMoves, bool bMove
 
 /// 16-bit operands: widened in chunks to float, and narrowed if Out is 16 bits.
 template <typename T, typename Out, typename F>
-void runInner16(const T *a, const T *b, Out *y, int64_t n, bool aMoves, bool bMoves,
-                F f) {
+void runInner16(const T *a, const T *b, Out *y, int64_t n, bool aMoves,
+                bool bMoves, F f) {
   constexpr int64_t chunk = 512;
   using Result = decltype(f(0.0f, 0.0f));
   float left[chunk], right[chunk];
@@ -97,18 +97,21 @@ PreparedKernel broadcast(const BroadcastLoops &loops, F f) {
     Out *y = out<Out>(outputs);
     loops.forEach([&](int64_t l, int64_t r, int64_t o) {
       if constexpr (is16Bit<T>)
-        runInner16(a + l, b + r, y + o, loops.inner, loops.lhsMoves, loops.rhsMoves,
-                   f);
+        runInner16(a + l, b + r, y + o, loops.inner, loops.lhsMoves,
+                   loops.rhsMoves, f);
       else
-        runInner(a + l, b + r, y + o, loops.inner, loops.lhsMoves, loops.rhsMoves, f);
+        runInner(a + l, b + r, y + o, loops.inner, loops.lhsMoves,
+                 loops.rhsMoves, f);
     });
   };
 }
 
 /// The kinds of each file; null where the kind is another file's.
-PreparedKernel prepareArithmetic(const std::string &kind, const KernelSpec &spec,
+PreparedKernel prepareArithmetic(const std::string &kind,
+                                 const KernelSpec &spec,
                                  const BroadcastLoops &loops);
-PreparedKernel prepareComparison(const std::string &kind, const KernelSpec &spec,
+PreparedKernel prepareComparison(const std::string &kind,
+                                 const KernelSpec &spec,
                                  const BroadcastLoops &loops);
 
 } // namespace dtorch::cpu

@@ -17,7 +17,8 @@ public:
 
   explicit Barrier(uint32_t size) : size(size) {}
 
-  Outcome wait(const std::atomic<bool> &aborted, std::chrono::milliseconds timeout);
+  Outcome wait(const std::atomic<bool> &aborted,
+               std::chrono::milliseconds timeout);
   /// Wakes sleepers so that they see `aborted`.
   void wake();
   /// Forgets a meeting that was broken off; nobody may be waiting.

@@ -1,8 +1,8 @@
 //===- LocalCommunicator.h - devices that are threads of one process ------===//
 #pragma once
 
-#include "Barrier.h"
-#include "dtorch/Runtime/Communicator.h"
+#include "dtorch/Runtime/Comm/Barrier.h"
+#include "dtorch/Runtime/Comm/Communicator.h"
 
 #include <map>
 #include <mutex>

@@ -78,7 +78,8 @@ bool isCollective(std::string_view kind);
 
 /// The plan for the device with mesh index `index`. Throws Error where kind,
 /// types and axes do not go together.
-CommunicationPlan planCommunication(const CommunicationSpec &spec, int64_t index);
+CommunicationPlan planCommunication(const CommunicationSpec &spec,
+                                    int64_t index);
 
 /// Checks kind, types and axes; throws Error naming the kind.
 void verifyCommunication(const CommunicationSpec &spec);

@@ -1,7 +1,7 @@
 //===- BoundFunction.h - a function as one device runs it -----------------===//
 #pragma once
 
-#include "dtorch/Runtime/Communicator.h"
+#include "dtorch/Runtime/Comm/Communicator.h"
 #include "dtorch/Runtime/KernelRegistry.h"
 #include "dtorch/Runtime/Program.h"
 #include "dtorch/Support/Error.h"
@@ -58,7 +58,7 @@ BoundProgram bindProgram(const Program &program, int64_t device,
                          Communicator &communicator, bool checkReplicas);
 
 /// An error with the place where it happened: a second line for the reader.
-Error locate(const Error &error, const ProgramFunction &function, int64_t number,
-             int64_t device);
+Error locate(const Error &error, const ProgramFunction &function,
+             int64_t number, int64_t device);
 
 } // namespace dtorch

@@ -1,7 +1,7 @@
 //===- Runner.h - executes bound steps ------------------------------------===//
 #pragma once
 
-#include "BoundFunction.h"
+#include "dtorch/Runtime/BoundFunction.h"
 
 #include <atomic>
 #include <random>

@@ -33,7 +33,8 @@ inline float fastExp(float x) {
   p = std::fma(p, r, 1.0f);
   p = std::fma(p, r, 1.0f);
   // The low bits of `shifted` are n; integer arithmetic keeps NaN harmless.
-  int32_t power = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(magic);
+  int32_t power =
+      std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(magic);
   int32_t half = power >> 1;
   auto scale = [](int32_t e) {
     return std::bit_cast<float>(static_cast<uint32_t>(e + 127) << 23);
@@ -42,7 +43,9 @@ inline float fastExp(float x) {
 }
 inline double fastExp(double x) { return std::exp(x); }
 
-template <typename T> inline T sigmoid(T x) { return T(1) / (T(1) + fastExp(-x)); }
+template <typename T> inline T sigmoid(T x) {
+  return T(1) / (T(1) + fastExp(-x));
+}
 template <typename T> inline T silu(T x) { return x / (T(1) + fastExp(-x)); }
 
 /// Maximum and minimum that propagate NaN, as PyTorch's do.

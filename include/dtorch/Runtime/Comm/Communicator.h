@@ -1,7 +1,7 @@
 //===- Communicator.h - how devices exchange data -------------------------===//
 #pragma once
 
-#include "dtorch/Runtime/CommunicationPlan.h"
+#include "dtorch/Runtime/Comm/CommunicationPlan.h"
 
 #include <chrono>
 #include <memory>
