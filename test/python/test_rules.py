@@ -58,7 +58,8 @@ def exception(sample: Sample, claim: Claim) -> str | None:
     replicated = all(p == R for p in operands) or sample.op == "cat"
     if is_extremum(result) and replicated and R in operands:
         return "a replicated value is its own maximum: a redistribute R -> P(max) says so"
-    if sample.kind in ("neg", "sub", "reciprocal", "rsqrt") and all(map(is_extremum, pending)):
+    falling = sample.kind in ("neg", "sub", "reciprocal", "rsqrt")
+    if falling and pending and all(map(is_extremum, pending)):
         return "a falling function turns a maximum into a minimum: one clause, one kind"
     if sample.kind in ("log", "sqrt") and is_extremum(result):
         return "rising only where it is defined: the parts of a maximum may lie elsewhere"
