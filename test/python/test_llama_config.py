@@ -24,7 +24,16 @@ def test_plain_frequencies():
 
 @pytest.mark.parametrize("spelling", ["rope_type", "type"])
 def test_llama3_frequencies(spelling):
-    expected = [1, 0.244384599, 0.013042256, 0.003952847, 0.00125, 0.000395285, 0.000125, 3.95285e-5]
+    expected = [
+        1,
+        0.244384599,
+        0.013042256,
+        0.003952847,
+        0.00125,
+        0.000395285,
+        0.000125,
+        3.95285e-5,
+    ]
     config = small(rope_scaling={spelling: "llama3", **LLAMA3})
     np.testing.assert_allclose(inverse_frequencies(config), expected, rtol=2e-5)
 
