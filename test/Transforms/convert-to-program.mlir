@@ -89,6 +89,13 @@ func.func @unplaced(%x: tensor<4xf32, #L>) attributes {dtorch.arena_bytes = 0 : 
 
 // -----
 
+// expected-error @+1 {{dtorch-convert-to-program: tensors must be local; run dtorch-convert-global-to-local}}
+func.func @global(%x: tensor<4xf32>) attributes {dtorch.arena_bytes = 0 : i64} {
+  return
+}
+
+// -----
+
 // A wrong plan is found by the program's verifier.
 #L = #dtorch.local<[4], #dtorch.sharding<#dtorch.mesh<cpu, host>, []>>
 func.func @overlap(%x: tensor<4xf32, #L>) -> tensor<4xf32, #L> attributes {dtorch.arena_bytes = 64 : i64} {

@@ -62,9 +62,9 @@ func.func @recursion(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// expected-error @+1 {{function @external: must have a body of one block}}
 func.func private @external(tensor<4xf32>) -> tensor<4xf32>
 func.func @no_body(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{call: no function @external with a body}}
   %0 = func.call @external(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -19,8 +19,8 @@ func::FuncOp dtorch::lookupCallee(func::CallOp call, SymbolTable &symbols) {
 namespace {
 class CallOrder {
 public:
-  CallOrder(ModuleOp module, std::vector<func::FuncOp> &order)
-      : symbols(module), order(order) {}
+  explicit CallOrder(ModuleOp module) : symbols(module) {}
+  std::vector<func::FuncOp> order;
 
   LogicalResult visit(func::FuncOp func) {
     if (done.contains(func))
@@ -41,21 +41,29 @@ public:
 
 private:
   SymbolTable symbols;
-  std::vector<func::FuncOp> &order;
   llvm::SetVector<Operation *> open;
   llvm::DenseSet<Operation *> done;
 };
 } // namespace
 
-LogicalResult dtorch::calleesFirst(ModuleOp module,
-                                   std::vector<func::FuncOp> &order) {
-  CallOrder walk(module, order);
+FailureOr<std::vector<func::FuncOp>> dtorch::functionsOf(ModuleOp module) {
+  std::vector<func::FuncOp> functions;
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.isExternal() || !func.getBody().hasOneBlock())
       return func.emitError() << "function @" << func.getSymName()
                               << ": must have a body of one block";
+    functions.push_back(func);
+  }
+  return functions;
+}
+
+FailureOr<std::vector<func::FuncOp>> dtorch::calleesFirst(ModuleOp module) {
+  FailureOr<std::vector<func::FuncOp>> functions = functionsOf(module);
+  if (failed(functions))
+    return failure();
+  CallOrder walk(module);
+  for (func::FuncOp func : *functions)
     if (failed(walk.visit(func)))
       return failure();
-  }
-  return success();
+  return std::move(walk.order);
 }

@@ -53,7 +53,10 @@ LogicalResult ConvertGlobalToLocal::convertFunction(func::FuncOp func) {
 }
 
 void ConvertGlobalToLocal::runOnOperation() {
-  for (auto func : getOperation().getOps<func::FuncOp>())
+  FailureOr<std::vector<func::FuncOp>> functions = functionsOf(getOperation());
+  if (failed(functions))
+    return signalPassFailure();
+  for (func::FuncOp func : *functions)
     if (failed(guarded(func, [&] { return convertFunction(func); })))
       return signalPassFailure();
   setPhase(getOperation(), "local");

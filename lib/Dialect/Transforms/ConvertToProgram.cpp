@@ -50,6 +50,9 @@ private:
 } // namespace
 
 static ProgramBufferType bufferType(Type tensor) {
+  if (!isLocalType(tensor))
+    throw Error("dtorch-convert-to-program: tensors must be local; run "
+                "dtorch-convert-global-to-local");
   dtorch::TensorType type = globalType(tensor);
   return ProgramBufferType::get(tensor.getContext(), type.shape,
                                 toMLIR(tensor.getContext(), type.dtype),
@@ -197,16 +200,16 @@ LogicalResult FunctionConversion::run(mlir::Pass::Statistic &opsVisited) {
 
 void ConvertToProgram::runOnOperation() {
   ModuleOp module = getOperation();
-  std::vector<func::FuncOp> order;
-  if (failed(calleesFirst(module, order)))
+  FailureOr<std::vector<func::FuncOp>> order = calleesFirst(module);
+  if (failed(order))
     return signalPassFailure();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  for (func::FuncOp func : order)
+  for (func::FuncOp func : *order)
     if (failed(guarded(func, [&] {
           return FunctionConversion(func, builder).run(opsVisited);
         })))
       return signalPassFailure();
-  for (func::FuncOp func : order)
+  for (func::FuncOp func : *order)
     func.erase();
   setPhase(module, "program");
 }

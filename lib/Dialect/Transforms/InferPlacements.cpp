@@ -216,8 +216,11 @@ void Inference::eraseUnused() {
 LogicalResult Inference::run() {
   // Copies are inserted on the way, so entries are collected first.
   std::vector<func::FuncOp> entries;
-  for (auto func : module.getOps<func::FuncOp>())
-    if (!func.isPrivate() && !func.isExternal())
+  FailureOr<std::vector<func::FuncOp>> functions = functionsOf(module);
+  if (failed(functions))
+    return failure();
+  for (func::FuncOp func : *functions)
+    if (!func.isPrivate())
       entries.push_back(func);
   for (func::FuncOp func : entries)
     if (failed(guarded(func, [&] { return inferEntry(func); })))

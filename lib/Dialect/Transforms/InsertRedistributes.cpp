@@ -98,8 +98,11 @@ LogicalResult InsertRedistributes::visitFunction(func::FuncOp func) {
 }
 
 void InsertRedistributes::runOnOperation() {
-  for (auto func : getOperation().getOps<func::FuncOp>())
-    if (!func.isExternal() && failed(visitFunction(func)))
+  FailureOr<std::vector<func::FuncOp>> functions = functionsOf(getOperation());
+  if (failed(functions))
+    return signalPassFailure();
+  for (func::FuncOp func : *functions)
+    if (failed(visitFunction(func)))
       return signalPassFailure();
   setPhase(getOperation(), "placed");
 }

@@ -135,7 +135,10 @@ static LogicalResult lowerRedistribute(RedistributeOp op) {
 }
 
 void LowerRedistributes::runOnOperation() {
-  for (auto func : getOperation().getOps<func::FuncOp>())
+  FailureOr<std::vector<func::FuncOp>> functions = functionsOf(getOperation());
+  if (failed(functions))
+    return signalPassFailure();
+  for (func::FuncOp func : *functions)
     for (Operation &op : llvm::make_early_inc_range(func.getBody().front())) {
       if (!isa<func::CallOp>(op))
         countOp(opsVisited);

@@ -39,14 +39,19 @@ bool isStrict(mlir::Operation *op);
 /// Gives a function the types of its block arguments and returned values.
 void updateFunctionType(mlir::func::FuncOp func);
 
+/// The functions of a module, in its order. Emits an error for one without a
+/// body or with a body of several blocks, and fails.
+mlir::FailureOr<std::vector<mlir::func::FuncOp>>
+functionsOf(mlir::ModuleOp module);
+
 /// The function that a call calls; emits an error and returns null when there
 /// is none with a body.
 mlir::func::FuncOp lookupCallee(mlir::func::CallOp call,
                                 mlir::SymbolTable &symbols);
 
-/// Every function once, callees before callers. Emits an error for a function
-/// that calls itself, and fails.
-llvm::LogicalResult calleesFirst(mlir::ModuleOp module,
-                                 std::vector<mlir::func::FuncOp> &order);
+/// The same, callees before callers. Emits an error for a function that calls
+/// itself too.
+mlir::FailureOr<std::vector<mlir::func::FuncOp>>
+calleesFirst(mlir::ModuleOp module);
 
 } // namespace dtorch

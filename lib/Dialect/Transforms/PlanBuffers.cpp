@@ -30,7 +30,7 @@ class FunctionPlan {
 public:
   explicit FunctionPlan(func::FuncOp func, SymbolTable &symbols)
       : func(func), symbols(symbols) {}
-  void run(mlir::Pass::Statistic &opsVisited);
+  LogicalResult run(mlir::Pass::Statistic &opsVisited);
 
 private:
   void findLastUses();
@@ -129,25 +129,30 @@ void FunctionPlan::setAttributes(int64_t bytes) {
   }
 }
 
-void FunctionPlan::run(mlir::Pass::Statistic &opsVisited) {
-  for (Operation &op : func.getBody().front())
+LogicalResult FunctionPlan::run(mlir::Pass::Statistic &opsVisited) {
+  for (Operation &op : func.getBody().front()) {
     if (!isa<func::CallOp>(op))
       countOp(opsVisited);
+    for (Type type : op.getResultTypes())
+      if (!isLocalType(type))
+        return op.emitError()
+               << op.getName().stripDialect() << ": tensors must be local, got "
+               << type << "; run dtorch-convert-global-to-local";
+  }
   findLastUses();
   claimResults();
   requestMemory();
   setAttributes(planMemory(requests));
+  return success();
 }
 
 void PlanBuffers::runOnOperation() {
-  std::vector<func::FuncOp> order;
-  if (failed(calleesFirst(getOperation(), order)))
+  FailureOr<std::vector<func::FuncOp>> order = calleesFirst(getOperation());
+  if (failed(order))
     return signalPassFailure();
   SymbolTable symbols(getOperation());
-  for (func::FuncOp func : order)
-    if (failed(guarded(func, [&] {
-          FunctionPlan(func, symbols).run(opsVisited);
-          return success();
-        })))
+  for (func::FuncOp func : *order)
+    if (failed(guarded(
+            func, [&] { return FunctionPlan(func, symbols).run(opsVisited); })))
       return signalPassFailure();
 }

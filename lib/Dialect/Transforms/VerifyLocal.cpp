@@ -41,7 +41,10 @@ LogicalResult VerifyLocal::verifyOp(Operation *op) {
 }
 
 void VerifyLocal::runOnOperation() {
-  for (auto func : getOperation().getOps<func::FuncOp>())
+  FailureOr<std::vector<func::FuncOp>> functions = functionsOf(getOperation());
+  if (failed(functions))
+    return signalPassFailure();
+  for (func::FuncOp func : *functions)
     for (Operation &op : func.getBody().front()) {
       if (!isa<func::CallOp>(op))
         countOp(opsVisited);

@@ -58,7 +58,10 @@ LogicalResult VerifyPlacements::verifyOp(Operation *op) {
 }
 
 void VerifyPlacements::runOnOperation() {
-  for (auto func : getOperation().getOps<func::FuncOp>())
+  FailureOr<std::vector<func::FuncOp>> functions = functionsOf(getOperation());
+  if (failed(functions))
+    return signalPassFailure();
+  for (func::FuncOp func : *functions)
     for (Operation &op : func.getBody().front()) {
       if (!isa<func::CallOp>(op))
         countOp(opsVisited);
