@@ -4,38 +4,6 @@
 
 namespace dtorch::cpu {
 
-BroadcastLoops::BroadcastLoops(const TensorSpec &lhs, const TensorSpec &rhs,
-                               const TensorSpec &result) {
-  const Shape &shape = result.local();
-  empty = result.box.empty();
-  Shape l = broadcastStrides(lhs, shape.size()),
-        r = broadcastStrides(rhs, shape.size());
-  bool first = true;
-  for (size_t d = shape.size(); d-- > 0 && !empty;) {
-    if (shape[d] == 1)
-      continue;
-    if (first) {
-      inner = shape[d];
-      lhsMoves = l[d] != 0;
-      rhsMoves = r[d] != 0;
-      first = false;
-    } else if (sizes.empty() && l[d] == (lhsMoves ? inner : 0) &&
-               r[d] == (rhsMoves ? inner : 0)) {
-      inner *= shape[d];
-    } else if (!sizes.empty() && l[d] == lhsSteps.back() * sizes.back() &&
-               r[d] == rhsSteps.back() * sizes.back()) {
-      sizes.back() *= shape[d];
-    } else {
-      sizes.push_back(shape[d]);
-      lhsSteps.push_back(l[d]);
-      rhsSteps.push_back(r[d]);
-    }
-  }
-  std::reverse(sizes.begin(), sizes.end());
-  std::reverse(lhsSteps.begin(), lhsSteps.end());
-  std::reverse(rhsSteps.begin(), rhsSteps.end());
-}
-
 namespace {
 
 /// Integer powers by squaring; a negative exponent truncates 1 / x^|e|.
@@ -69,12 +37,20 @@ template <typename T> T power(T x, T exponent) {
 
 template <typename T>
 PreparedKernel arithmeticOf(const std::string &kind,
-                            const BroadcastLoops &loops) {
+                            const BroadcastLoops<2> &loops) {
   using C = Compute<T>;
   if (kind == "maximum")
     return broadcast<T, T>(loops, [](C a, C b) { return maxNaN(a, b); });
   if (kind == "minimum")
     return broadcast<T, T>(loops, [](C a, C b) { return minNaN(a, b); });
+  if constexpr (!isFloat<T>) {
+    if (kind == "bitwise_and")
+      return broadcast<T, T>(loops, [](T a, T b) -> T { return a & b; });
+    if (kind == "bitwise_or")
+      return broadcast<T, T>(loops, [](T a, T b) -> T { return a | b; });
+    if (kind == "bitwise_xor")
+      return broadcast<T, T>(loops, [](T a, T b) -> T { return a ^ b; });
+  }
   if constexpr (std::is_same_v<T, bool>) {
     if (kind == "add")
       return broadcast<T, T>(loops, [](bool a, bool b) { return a || b; });
@@ -100,7 +76,7 @@ PreparedKernel arithmeticOf(const std::string &kind,
 }
 
 /// Division has a floating result, also of integers (fp32 then).
-template <typename T> PreparedKernel divisionOf(const BroadcastLoops &loops) {
+template <typename T> PreparedKernel divisionOf(const BroadcastLoops<2> &loops) {
   using C = Compute<T>;
   if constexpr (isFloat<T>)
     return broadcast<T, T>(loops, [](C a, C b) { return a / b; });
@@ -118,10 +94,12 @@ PreparedKernel prepareBinary(const KernelSpec &spec) {
                     std::string(toString(spec.inputs[0].dtype)) + " and " +
                     std::string(toString(spec.inputs[1].dtype)),
                 ErrorKind::Type);
-  BroadcastLoops loops(spec.inputs[0], spec.inputs[1], spec.outputs[0]);
+  BroadcastLoops<2> loops(spec);
   PreparedKernel kernel = prepareArithmetic(kind, spec, loops);
   if (!kernel)
     kernel = prepareComparison(kind, spec, loops);
+  if (!kernel)
+    kernel = prepareDivision(kind, spec, loops);
   if (!kernel)
     throwAbsent("binary " + kind, spec.inputs[0].dtype);
   return kernel;
@@ -133,7 +111,7 @@ DTORCH_CPU_KERNEL("binary", prepareBinary);
 
 PreparedKernel prepareArithmetic(const std::string &kind,
                                  const KernelSpec &spec,
-                                 const BroadcastLoops &loops) {
+                                 const BroadcastLoops<2> &loops) {
   return dispatch(spec.inputs[0].dtype, [&](auto tag) -> PreparedKernel {
     using T = typename decltype(tag)::type;
     if (kind == "div") {

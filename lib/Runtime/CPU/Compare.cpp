@@ -5,7 +5,7 @@ namespace dtorch::cpu {
 
 PreparedKernel prepareComparison(const std::string &kind,
                                  const KernelSpec &spec,
-                                 const BroadcastLoops &loops) {
+                                 const BroadcastLoops<2> &loops) {
   if (spec.outputs[0].dtype != DType::Bool)
     return nullptr;
   return dispatch(spec.inputs[0].dtype, [&](auto tag) -> PreparedKernel {
@@ -29,6 +29,9 @@ PreparedKernel prepareComparison(const std::string &kind,
     if (kind == "logical_or")
       return broadcast<T, bool>(
           loops, [](C a, C b) { return a != C(0) || b != C(0); });
+    if (kind == "logical_xor")
+      return broadcast<T, bool>(
+          loops, [](C a, C b) { return (a != C(0)) != (b != C(0)); });
     return nullptr;
   });
 }

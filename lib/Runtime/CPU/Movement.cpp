@@ -1,4 +1,4 @@
-//===- Movement.cpp - view, permute, expand, slice, cat -------------------===//
+//===- Movement.cpp - view, permute, expand, slice, flip, pad, cat --------===//
 //
 // Each is one strided copy per operand. Local parts are dense, and a dim that
 // an op takes apart is whole, so local numbers are global ones there.
@@ -69,6 +69,42 @@ PreparedKernel prepareSlice(const KernelSpec &spec) {
                          itemSize(input.dtype), offset));
 }
 
+PreparedKernel prepareFlip(const KernelSpec &spec) {
+  const Shape &shape = spec.outputs[0].local();
+  Shape own = rowMajorStrides(shape), strides = own;
+  int64_t offset = 0;
+  for (int64_t d : spec.attrs.getInts("dims")) {
+    offset += (shape[d] - 1) * own[d];
+    strides[d] = -own[d];
+  }
+  return run(StridedCopy(shape, strides, own, itemSize(spec.inputs[0].dtype),
+                         offset));
+}
+
+PreparedKernel preparePad(const KernelSpec &spec) {
+  const TensorSpec &input = spec.inputs[0];
+  const Shape &shape = spec.outputs[0].local();
+  const Shape &before = spec.attrs.getInts("before");
+  const Shape &after = spec.attrs.getInts("after");
+  Shape strides = rowMajorStrides(shape);
+  int64_t count = spec.outputs[0].box.numElements(), offset = 0;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] != input.local()[d] + before[d] + after[d])
+      throw Error("pad: dim " + std::to_string(d) + " must be whole to grow",
+                  ErrorKind::Placement);
+    offset += before[d] * strides[d];
+  }
+  StridedCopy copy(input.local(), rowMajorStrides(input.local()), strides,
+                   itemSize(input.dtype), 0, offset);
+  return dispatchWord(input.dtype, [&](auto tag) -> PreparedKernel {
+    using Word = typename decltype(tag)::type;
+    return [=](const void *const *inputs, void *const *outputs) {
+      std::fill_n(out<Word>(outputs), count, *in<Word>(inputs, 1));
+      copy.run(inputs[0], outputs[0]);
+    };
+  });
+}
+
 PreparedKernel prepareCat(const KernelSpec &spec) {
   const Shape &shape = spec.outputs[0].local();
   int64_t dim = spec.attrs.getInt("dim");
@@ -90,6 +126,8 @@ DTORCH_CPU_KERNEL("view", prepareView);
 DTORCH_CPU_KERNEL("permute", preparePermute);
 DTORCH_CPU_KERNEL("expand", prepareExpand);
 DTORCH_CPU_KERNEL("slice", prepareSlice);
+DTORCH_CPU_KERNEL("flip", prepareFlip);
+DTORCH_CPU_KERNEL("pad", preparePad);
 DTORCH_CPU_KERNEL("cat", prepareCat);
 
 } // namespace

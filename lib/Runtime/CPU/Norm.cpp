@@ -1,12 +1,13 @@
-//===- Norm.cpp - softmax and rms_norm ------------------------------------===//
+//===- Norm.cpp - softmax, rms_norm and layer_norm ------------------------===//
 #include "dtorch/Runtime/CPU/Kernel.h"
 #include "dtorch/Runtime/CPU/Math.h"
 
 namespace dtorch::cpu {
 namespace {
 
-/// Softmax of one contiguous row; 16-bit rows through a float scratch row.
-template <typename T> void softmaxRow(const T *x, T *y, int64_t n) {
+/// Softmax of one contiguous row, or its logarithm; 16-bit rows through a float
+/// scratch row.
+template <typename T, bool Log> void softmaxRow(const T *x, T *y, int64_t n) {
   using C = Compute<T>;
   C *wide;
   if constexpr (is16Bit<T>) {
@@ -18,6 +19,13 @@ template <typename T> void softmaxRow(const T *x, T *y, int64_t n) {
     std::copy(x, x + n, y);
   }
   C top = laneMax(wide, n);
+  if constexpr (Log) {
+    C sum = laneSum<C>(n, [=](int64_t i) { return fastExp(wide[i] - top); });
+    C log = std::log(sum);
+    for (int64_t i = 0; i < n; ++i)
+      y[i] = convert<T>(wide[i] - top - log);
+    return;
+  }
   for (int64_t i = 0; i < n; ++i)
     wide[i] = fastExp(wide[i] - top);
   C sum = laneSum<C>(n, [wide](int64_t i) { return wide[i]; });
@@ -26,9 +34,9 @@ template <typename T> void softmaxRow(const T *x, T *y, int64_t n) {
     y[i] = convert<T>(wide[i] * scale);
 }
 
-/// Softmax over the first dim of an n x inner block, column by column in
+/// The same over the first dim of an n x inner block, column by column in
 /// groups.
-template <typename T>
+template <typename T, bool Log>
 void softmaxColumns(const T *x, T *y, int64_t n, int64_t inner) {
   using C = Compute<T>;
   constexpr int64_t group = 64;
@@ -45,15 +53,19 @@ void softmaxColumns(const T *x, T *y, int64_t n, int64_t inner) {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < width; ++j)
         sum[j] += fastExp(convert<C>(x[i * inner + begin + j]) - top[j]);
+    if constexpr (Log)
+      for (int64_t j = 0; j < width; ++j)
+        sum[j] = std::log(sum[j]);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < width; ++j) {
         int64_t at = i * inner + begin + j;
-        y[at] = convert<T>(fastExp(convert<C>(x[at]) - top[j]) / sum[j]);
+        C value = convert<C>(x[at]) - top[j];
+        y[at] = convert<T>(Log ? value - sum[j] : fastExp(value) / sum[j]);
       }
   }
 }
 
-PreparedKernel prepareSoftmax(const KernelSpec &spec) {
+template <bool Log> PreparedKernel prepareSoftmax(const KernelSpec &spec) {
   const Shape &shape = spec.outputs[0].local();
   if (spec.outputs[0].box.empty())
     return doNothing();
@@ -62,32 +74,54 @@ PreparedKernel prepareSoftmax(const KernelSpec &spec) {
   int64_t n = shape.empty() ? 1 : shape[dim];
   int64_t outer = shape.empty() ? 1 : product(shape, 0, dim);
   int64_t inner = shape.empty() ? 1 : product(shape, dim + 1, shape.size());
-  return dispatchFloat("softmax", spec.inputs[0].dtype, [&](auto tag) {
+  const char *name = Log ? "log_softmax" : "softmax";
+  return dispatchFloat(name, spec.inputs[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     return PreparedKernel([=](const void *const *inputs, void *const *outputs) {
       for (int64_t o = 0; o < outer; ++o) {
         const T *x = in<T>(inputs, 0) + o * n * inner;
         T *y = out<T>(outputs) + o * n * inner;
         if (inner == 1)
-          softmaxRow(x, y, n);
+          softmaxRow<T, Log>(x, y, n);
         else
-          softmaxColumns(x, y, n, inner);
+          softmaxColumns<T, Log>(x, y, n, inner);
       }
     });
   });
 }
 
-template <typename T>
-void rmsNormRow(const T *x, T *y, int64_t n, Compute<T> eps) {
-  using C = Compute<T>;
-  C squares = laneSum<C>(n, [x](int64_t i) {
-    C value = convert<C>(x[i]);
-    return value * value;
-  });
-  C scale = C(1) / std::sqrt(squares / C(n) + eps);
-  for (int64_t i = 0; i < n; ++i)
-    y[i] = convert<T>(convert<C>(x[i]) * scale);
-}
+struct RMSNorm {
+  static constexpr const char *name = "rms_norm";
+  template <typename T>
+  static void run(const T *x, T *y, int64_t n, Compute<T> eps) {
+    using C = Compute<T>;
+    C squares = laneSum<C>(n, [x](int64_t i) {
+      C value = convert<C>(x[i]);
+      return value * value;
+    });
+    C scale = C(1) / std::sqrt(squares / C(n) + eps);
+    for (int64_t i = 0; i < n; ++i)
+      y[i] = convert<T>(convert<C>(x[i]) * scale);
+  }
+};
+
+/// The variance is taken about the mean in a second pass over the row.
+struct LayerNorm {
+  static constexpr const char *name = "layer_norm";
+  template <typename T>
+  static void run(const T *x, T *y, int64_t n, Compute<T> eps) {
+    using C = Compute<T>;
+    C mean =
+        laneSum<C>(n, [x](int64_t i) { return convert<C>(x[i]); }) / C(n);
+    C squares = laneSum<C>(n, [x, mean](int64_t i) {
+      C value = convert<C>(x[i]) - mean;
+      return value * value;
+    });
+    C scale = C(1) / std::sqrt(squares / C(n) + eps);
+    for (int64_t i = 0; i < n; ++i)
+      y[i] = convert<T>((convert<C>(x[i]) - mean) * scale);
+  }
+};
 
 /// Whether dims are the last ones; then rows are contiguous.
 bool areTrailing(const Shape &dims, size_t rank) {
@@ -97,10 +131,10 @@ bool areTrailing(const Shape &dims, size_t rank) {
   return std::is_sorted(normed.begin(), normed.end());
 }
 
-PreparedKernel prepareRMSNorm(const KernelSpec &spec) {
+template <typename Norm> PreparedKernel prepareNorm(const KernelSpec &spec) {
   const TensorSpec &input = spec.inputs[0];
   const Shape &shape = input.local();
-  requireDType("rms_norm: eps", spec.inputs[1], DType::Float32);
+  requireDType((std::string(Norm::name) + ": eps").c_str(), spec.inputs[1], DType::Float32);
   if (input.box.empty())
     return doNothing();
   const Shape &dims = spec.attrs.getInts("dims");
@@ -124,7 +158,7 @@ PreparedKernel prepareRMSNorm(const KernelSpec &spec) {
     gather = StridedCopy(rowShape, strides, rowMajorStrides(rowShape), item);
     scatter = StridedCopy(rowShape, rowMajorStrides(rowShape), strides, item);
   }
-  return dispatchFloat("rms_norm", input.dtype, [&](auto tag) {
+  return dispatchFloat(Norm::name, input.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     return PreparedKernel([=](const void *const *inputs, void *const *outputs) {
       Compute<T> eps = *in<float>(inputs, 1);
@@ -136,15 +170,17 @@ PreparedKernel prepareRMSNorm(const KernelSpec &spec) {
         x = y = moved;
       }
       for (int64_t r = 0; r < rows; ++r)
-        rmsNormRow(x + r * n, y + r * n, n, eps);
+        Norm::run(x + r * n, y + r * n, n, eps);
       if (!trailing)
         scatter.run(y, outputs[0]);
     });
   });
 }
 
-DTORCH_CPU_KERNEL("softmax", prepareSoftmax);
-DTORCH_CPU_KERNEL("rms_norm", prepareRMSNorm);
+DTORCH_CPU_KERNEL("softmax", prepareSoftmax<false>);
+DTORCH_CPU_KERNEL("log_softmax", prepareSoftmax<true>);
+DTORCH_CPU_KERNEL("rms_norm", prepareNorm<RMSNorm>);
+DTORCH_CPU_KERNEL("layer_norm", prepareNorm<LayerNorm>);
 
 } // namespace
 } // namespace dtorch::cpu

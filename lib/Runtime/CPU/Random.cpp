@@ -1,5 +1,5 @@
 //===- Random.cpp - random numbers keyed by global element index ----------===//
-#include "dtorch/Runtime/CPU/Kernel.h"
+#include "dtorch/Runtime/CPU/GlobalRuns.h"
 #include "dtorch/Runtime/CPU/Math.h"
 #include "dtorch/Runtime/Philox.h"
 
@@ -125,29 +125,15 @@ PreparedKernel prepareRandom(const KernelSpec &spec) {
   requireDType("random: offset", spec.inputs[1], DType::Int64);
   if (result.box.empty())
     return doNothing();
-  // Runs along the last dim are consecutive global elements; so are whole dims
-  // inside.
-  size_t rank = result.global.size(), outer = rank;
-  int64_t run = 1;
-  while (outer > 0) {
-    --outer;
-    run *= result.local()[outer];
-    if (result.local()[outer] != result.global[outer])
-      break;
-  }
-  Shape globalStrides = rowMajorStrides(result.global);
-  Shape sizes(result.local().begin(), result.local().begin() + outer);
-  int64_t first = 0;
-  for (size_t d = 0; d < rank; ++d)
-    first += result.box.offset[d] * globalStrides[d];
+  GlobalRuns runs(result);
   return dispatchFloat("random", result.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     return PreparedKernel([=](const void *const *inputs, void *const *outputs) {
       T *y = out<T>(outputs);
-      forEachOffset(sizes, globalStrides, [&](int64_t offset) {
-        fill(normal, *in<int64_t>(inputs, 0), *in<int64_t>(inputs, 1),
-             first + offset, run, y);
-        y += run;
+      runs.forEach([&](int64_t begin, int64_t n) {
+        fill(normal, *in<int64_t>(inputs, 0), *in<int64_t>(inputs, 1), begin, n,
+             y);
+        y += n;
       });
     });
   });

@@ -36,6 +36,31 @@ struct Min {
   template <typename A> static A combine(A a, A b) { return minNaN(a, b); }
 };
 
+/// As Sum, of factors.
+struct Product {
+  template <typename T> using Accumulator = Sum::Accumulator<T>;
+  template <typename A> static A identity() { return A(1); }
+  template <typename A> static A combine(A a, A b) {
+    if constexpr (std::is_same_v<A, bool>)
+      return a && b;
+    else
+      return a * b;
+  }
+};
+
+/// Over "is not zero".
+struct Any {
+  template <typename T> using Accumulator = bool;
+  template <typename A> static A identity() { return false; }
+  template <typename A> static A combine(A a, A b) { return a | b; }
+};
+
+struct All {
+  template <typename T> using Accumulator = bool;
+  template <typename A> static A identity() { return true; }
+  template <typename A> static A combine(A a, A b) { return a & b; }
+};
+
 /// Dims of the operand split into kept and reduced ones, neighbours merged. The
 /// innermost one is a contiguous run of `run` elements of either sort.
 struct ReduceLoops {
@@ -92,8 +117,8 @@ template <typename Op, typename T> auto reduceRun(const T *x, int64_t n) {
   return result;
 }
 
-template <typename Op, typename T>
-void reduceRows(const ReduceLoops &loops, const T *x, T *y) {
+template <typename Op, typename T, typename Out>
+void reduceRows(const ReduceLoops &loops, const T *x, Out *y) {
   using A = typename Op::template Accumulator<T>;
   forEachOffset(loops.keptSizes, loops.keptStrides, [&](int64_t kept) {
     A result = Op::template identity<A>();
@@ -102,12 +127,12 @@ void reduceRows(const ReduceLoops &loops, const T *x, T *y) {
           result =
               Op::combine(result, reduceRun<Op>(x + kept + reduced, loops.run));
         });
-    *y++ = convert<T>(result);
+    *y++ = convert<Out>(result);
   });
 }
 
-template <typename Op, typename T>
-void reduceColumns(const ReduceLoops &loops, const T *x, T *y) {
+template <typename Op, typename T, typename Out>
+void reduceColumns(const ReduceLoops &loops, const T *x, Out *y) {
   using A = typename Op::template Accumulator<T>;
   constexpr int64_t tile = 256;
   A partial[tile];
@@ -123,18 +148,18 @@ void reduceColumns(const ReduceLoops &loops, const T *x, T *y) {
               partial[j] = Op::combine(partial[j], convert<A>(row[j]));
           });
       for (int64_t j = 0; j < width; ++j)
-        *y++ = convert<T>(partial[j]);
+        *y++ = convert<Out>(partial[j]);
     }
   });
 }
 
-template <typename Op, typename T>
+template <typename Op, typename T, typename Out = T>
 PreparedKernel reduceOf(const ReduceLoops &loops) {
   return [loops](const void *const *inputs, void *const *outputs) {
     if (loops.runIsKept)
-      reduceColumns<Op>(loops, in<T>(inputs, 0), out<T>(outputs));
+      reduceColumns<Op>(loops, in<T>(inputs, 0), out<Out>(outputs));
     else
-      reduceRows<Op>(loops, in<T>(inputs, 0), out<T>(outputs));
+      reduceRows<Op>(loops, in<T>(inputs, 0), out<Out>(outputs));
   };
 }
 
@@ -142,7 +167,8 @@ PreparedKernel prepareReduce(const KernelSpec &spec) {
   const std::string &kind = spec.attrs.getString("kind");
   if (spec.outputs[0].box.empty())
     return doNothing();
-  if (spec.inputs[0].dtype != spec.outputs[0].dtype)
+  bool logical = kind == "any" || kind == "all";
+  if (spec.outputs[0].dtype != (logical ? DType::Bool : spec.inputs[0].dtype))
     throwAbsent("reduce " + kind, spec.outputs[0].dtype);
   ReduceLoops loops(spec.inputs[0].local(), spec.attrs.getInts("dims"));
   PreparedKernel kernel =
@@ -154,6 +180,12 @@ PreparedKernel prepareReduce(const KernelSpec &spec) {
           return reduceOf<Max, T>(loops);
         if (kind == "amin")
           return reduceOf<Min, T>(loops);
+        if (kind == "prod")
+          return reduceOf<Product, T>(loops);
+        if (kind == "any")
+          return reduceOf<Any, T, bool>(loops);
+        if (kind == "all")
+          return reduceOf<All, T, bool>(loops);
         return nullptr;
       });
   if (!kernel)

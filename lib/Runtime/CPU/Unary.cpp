@@ -15,6 +15,51 @@ PreparedKernel map(int64_t n, F f) {
   };
 }
 
+/// A predicate: f sees the operand's own type.
+template <typename T, typename F> PreparedKernel test(int64_t n, F f) {
+  return [n, f](const void *const *inputs, void *const *outputs) {
+    const T *x = in<T>(inputs, 0);
+    bool *y = out<bool>(outputs);
+    for (int64_t i = 0; i < n; ++i)
+      y[i] = f(convert<Compute<T>>(x[i]));
+  };
+}
+
+template <typename T>
+PreparedKernel preparePredicate(const std::string &kind, int64_t n) {
+  using C = Compute<T>;
+  if (kind == "isnan")
+    return test<T>(n, [](C x) { return x != x; });
+  if (kind == "isinf") {
+    if constexpr (isFloat<T>)
+      return test<T>(n, [](C x) { return std::abs(x) == highest<C>(); });
+    else
+      return test<T>(n, [](C) { return false; });
+  }
+  if (kind == "logical_not")
+    return test<T>(n, [](C x) { return x == C(0); });
+  return nullptr;
+}
+
+/// Rounding to integers: integers stay as they are.
+template <typename T>
+PreparedKernel prepareRounding(const std::string &kind, int64_t n) {
+  if (kind != "floor" && kind != "ceil" && kind != "round" && kind != "trunc")
+    return nullptr;
+  using C = Compute<T>;
+  if constexpr (isFloat<T>) {
+    if (kind == "floor")
+      return map<T, T>(n, [](C x) { return std::floor(x); });
+    if (kind == "ceil")
+      return map<T, T>(n, [](C x) { return std::ceil(x); });
+    if (kind == "round") // halves to even
+      return map<T, T>(n, [](C x) { return std::nearbyint(x); });
+    return map<T, T>(n, [](C x) { return std::trunc(x); });
+  } else {
+    return map<T, T>(n, [](C x) { return x; });
+  }
+}
+
 /// Functions that keep the element type, integers included.
 template <typename T>
 PreparedKernel prepareSame(const std::string &kind, int64_t n) {
@@ -27,13 +72,9 @@ PreparedKernel prepareSame(const std::string &kind, int64_t n) {
     return map<T, T>(n, [](C x) { return x * x; });
   if (kind == "relu") // NaN passes
     return map<T, T>(n, [](C x) { return x < C(0) ? C(0) : x; });
-  if (kind == "floor") {
-    if constexpr (isFloat<T>)
-      return map<T, T>(n, [](C x) { return std::floor(x); });
-    else
-      return map<T, T>(n, [](C x) { return x; });
-  }
-  return nullptr;
+  if (kind == "sign") // 0 for NaN
+    return map<T, T>(n, [](C x) { return C(C(x > C(0)) - C(x < C(0))); });
+  return prepareRounding<T>(kind, n);
 }
 
 /// Functions with a floating result.
@@ -60,6 +101,18 @@ PreparedKernel prepareFloat(const std::string &kind, int64_t n) {
     return map<In, T>(n, [](C x) { return sigmoid(x); });
   if (kind == "silu")
     return map<In, T>(n, [](C x) { return silu(x); });
+  if (kind == "log2")
+    return map<In, T>(n, [](C x) { return std::log2(x); });
+  if (kind == "log10")
+    return map<In, T>(n, [](C x) { return std::log10(x); });
+  if (kind == "log1p")
+    return map<In, T>(n, [](C x) { return std::log1p(x); });
+  if (kind == "expm1")
+    return map<In, T>(n, [](C x) { return std::expm1(x); });
+  if (kind == "asin")
+    return map<In, T>(n, [](C x) { return std::asin(x); });
+  if (kind == "erf")
+    return map<In, T>(n, [](C x) { return std::erf(x); });
   if (kind == "gelu") // the exact form, with erf
     return map<In, T>(n, [](C x) {
       return C(0.5) * x * (C(1) + std::erf(x * C(0.70710678118654752440)));
@@ -73,10 +126,16 @@ PreparedKernel prepareUnary(const KernelSpec &spec) {
   int64_t n = spec.outputs[0].box.numElements();
   PreparedKernel kernel = dispatch(from, [&](auto tag) -> PreparedKernel {
     using In = typename decltype(tag)::type;
-    if constexpr (!std::is_same_v<In, bool>)
+    if (to == DType::Bool)
+      if (PreparedKernel predicate = preparePredicate<In>(kind, n))
+        return predicate;
+    if constexpr (!std::is_same_v<In, bool>) {
       if (from == to)
         if (PreparedKernel same = prepareSame<In>(kind, n))
           return same;
+    } else if (kind == "sign") {
+      return map<In, In>(n, [](bool x) { return x; });
+    }
     if constexpr (isFloat<In>)
       return from == to ? prepareFloat<In, In>(kind, n) : nullptr;
     else

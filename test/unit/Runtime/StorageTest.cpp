@@ -121,7 +121,7 @@ TEST(StridedCopyTest, AgreesWithALoop) {
     for (Shape source : {Shape{200, 200, 5, 1}, Shape{1, 0, 3, 120},
                          Shape{0, 7, 5, 1}, Shape{40, 0, 1, 200}}) {
       Shape target = rowMajorStrides(shape);
-      std::vector<unsigned char> from(800 * item),
+      std::vector<unsigned char> from(1000 * item),
           to(600 * item + 3 * item, 99);
       for (size_t i = 0; i < from.size(); ++i)
         from[i] = i * 7 % 251;
