@@ -127,6 +127,23 @@ def test_logits_go_back_to_where_the_ids_were():
     np.testing.assert_allclose(logits.numpy(), reference(case).logits, rtol=1e-4, atol=1e-4)
 
 
+def test_first_values_follow_the_config_on_every_mesh():
+    states = []
+    for tp in (1, 4):
+        dtorch.manual_seed(3)
+        config = {**LlamaCase(bias=True, tied=True).config(), "initializer_range": 0.5}
+        model = LlamaForCausalLM(config, device_mesh=mesh_of(1, tp))
+        states.append({name: value.numpy() for name, value in model.state_dict().items()})
+    for name, value in states[0].items():
+        np.testing.assert_array_equal(value, states[1][name], err_msg=name)
+        if value.ndim == 2:
+            assert value.std() == pytest.approx(0.5, rel=0.15), name
+        else:
+            assert set(value) == {0.0 if name.endswith("bias") else 1.0}, name
+    embedding = states[0]["model.embed_tokens.weight"]
+    np.testing.assert_array_equal(states[0]["lm_head.weight"], embedding)
+
+
 def test_unknown_mesh_dim_is_an_error():
     mesh = dtorch.init_device_mesh("cpu", (2,), mesh_dim_names=["expert"])
     with pytest.raises((ValueError, AssertionError), match="expert"):

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import dtorch.nn.functional as F
-
 import dtorch
+import dtorch.nn.functional as F
 from dtorch import (
     DeviceMesh,
     Graph,
@@ -24,7 +23,7 @@ from dtorch import (
 
 from .config import LlamaConfig
 from .rotary import LlamaRotaryEmbedding, apply_rotary
-from .state import complete_state_dict
+from .state import complete_state_dict, initialize
 
 MESH_DIM_NAMES = {"dp", "tp", "pp", "ulysess_cp", "ulysses_cp", "ring_cp"}
 
@@ -186,6 +185,7 @@ class LlamaForCausalLM(nn.Module):
             self.lm_head = nn.ColumnParallelLinear(
                 config.hidden_size, config.vocab_size, bias=False
             )
+        initialize(self)
 
     def redistribute_input(self, input_ids: dtorch.Tensor):
         self.input_device_mesh = input_ids.device_mesh

@@ -1,4 +1,4 @@
-"""What Llama's state dicts need beyond the names of the parameters."""
+"""First values of Llama's parameters, and what its state dicts need beyond names."""
 
 from __future__ import annotations
 
@@ -9,9 +9,26 @@ from typing import Any
 import numpy as np
 
 import dtorch
+from dtorch import nn
 
 EMBEDDING = "model.embed_tokens.weight"
 HEAD = "lm_head.weight"
+
+
+def initialize(model: nn.Module) -> None:
+    """Weights normal with `initializer_range`, biases 0; a tied head is the embedding.
+
+    Nothing is computed until a parameter is used: loading weights costs no drawing.
+    """
+    parameters = dict(model.named_parameters())
+    for name, parameter in parameters.items():
+        if name.endswith("bias"):
+            nn.init.zeros_(parameter)
+        elif parameter.dim() == 2:
+            nn.init.normal_(parameter, std=model.config.initializer_range)
+    if model.config.tie_word_embeddings:
+        embedding = parameters[EMBEDDING]
+        parameters[HEAD]._set_init(lambda: embedding._host_value())
 
 
 class _Renamed(Mapping[str, Any]):
