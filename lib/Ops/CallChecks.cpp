@@ -123,6 +123,8 @@ DType dtorch::resultDType(const OpCall &call, std::string_view rule) {
     return DType::Bool;
   if (rule == "int64")
     return DType::Int64;
+  if (rule == "last")
+    return call.operands.back().dtype;
   if (rule == "attr")
     return parseDType(call.attrs.getString("dtype"));
   DType first = call.operands[0].dtype;
@@ -238,10 +240,21 @@ void RuleBuilder::setResultShape(Shape shape) {
   rule.resultShapes = {std::move(shape)};
 }
 
+void RuleBuilder::addRead(size_t operand, size_t dim) {
+  int64_t factor = addFactor("v", rule.operandShapes[operand][dim]);
+  rule.factors[factor].reduce = ReduceKind::Sum;
+  setOperand(operand, dim, factor);
+}
+
 void RuleBuilder::passPending(std::initializer_list<ReduceKind> kinds) {
   std::vector<int64_t> all(rule.operands.size());
   for (size_t i = 0; i < all.size(); ++i)
     all[i] = static_cast<int64_t>(i);
+  passPending(kinds, std::move(all));
+}
+
+void RuleBuilder::passPending(std::initializer_list<ReduceKind> kinds,
+                              std::vector<int64_t> operands) {
   for (ReduceKind kind : kinds)
-    rule.partials.push_back({kind, all});
+    rule.partials.push_back({kind, operands});
 }

@@ -4,6 +4,7 @@
 
 #include "Rules.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 using namespace dtorch;
@@ -60,14 +61,17 @@ static BoundRule bindText(const OpCall &call, const PlacementRule &rule) {
 
 /// Sums of bools saturate, so they are never left pending.
 static void dropPendingBools(const OpCall &call, BoundRule &rule) {
-  if (call.operands[0].dtype != DType::Bool)
-    return;
-  std::erase_if(rule.partials, [](const PartialClause &clause) {
-    return clause.kind == ReduceKind::Sum;
+  auto isBool = [&](int64_t i) {
+    return call.operands[i].dtype == DType::Bool;
+  };
+  std::erase_if(rule.partials, [&](const PartialClause &clause) {
+    return clause.kind == ReduceKind::Sum &&
+           std::any_of(clause.operands.begin(), clause.operands.end(), isBool);
   });
-  for (Factor &factor : rule.factors)
-    if (factor.reduce == ReduceKind::Sum)
-      factor.whole = true;
+  if (isBool(0))
+    for (Factor &factor : rule.factors)
+      if (factor.reduce == ReduceKind::Sum)
+        factor.whole = true;
 }
 
 BoundRule dtorch::bindRule(const OpCall &call) {

@@ -36,6 +36,12 @@ const std::vector<int64_t> &perDim(const OpCall &call, std::string_view name,
 /// An attribute `shape`; checks that sizes are at least 0.
 Shape shapeAttr(const OpCall &call);
 
+/// Bounds of slice and slice_update; the shape of what they take.
+Shape checkSlices(const OpCall &call);
+
+/// Whether a slice takes dim `d` in full.
+bool takesAll(const OpCall &call, size_t d);
+
 /// A rule under construction: operand shapes filled in, no dim shards yet.
 class RuleBuilder {
 public:
@@ -50,8 +56,13 @@ public:
     rule.results[0][dim] = {factor, granule};
   }
   void setResultShape(Shape shape);
+  /// A dim that is read at positions: a shard leaves the sum pending.
+  void addRead(size_t operand, size_t dim);
   /// All operands together may be pending, in every kind given.
   void passPending(std::initializer_list<ReduceKind> kinds);
+  /// The same for some operands.
+  void passPending(std::initializer_list<ReduceKind> kinds,
+                   std::vector<int64_t> operands);
   BoundRule take() { return std::move(rule); }
 
   BoundRule rule;

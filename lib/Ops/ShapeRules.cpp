@@ -1,4 +1,4 @@
-//===- ShapeRules.cpp - permute, expand, slice, cat -----------------------===//
+//===- ShapeRules.cpp - permute, expand, slice, pad, cat ------------------===//
 
 #include "Rules.h"
 
@@ -60,13 +60,12 @@ BoundRule dtorch::expandRule(const OpCall &call) {
   return builder.take();
 }
 
-BoundRule dtorch::sliceRule(const OpCall &call) {
+Shape dtorch::checkSlices(const OpCall &call) {
   const Shape &in = call.operands[0].shape;
   const auto &starts = perDim(call, "starts", in.size());
   const auto &stops = perDim(call, "stops", in.size());
   const auto &steps = perDim(call, "steps", in.size());
-  RuleBuilder builder(call);
-  Shape out(in.size());
+  Shape taken(in.size());
   for (size_t d = 0; d < in.size(); ++d) {
     if (starts[d] < 0 || stops[d] < starts[d] || in[d] < stops[d])
       failCall(call,
@@ -79,16 +78,55 @@ BoundRule dtorch::sliceRule(const OpCall &call) {
       failCall(call, "dim " + std::to_string(d) +
                          ": step must be at least 1, got " +
                          std::to_string(steps[d]));
-    out[d] =
+    taken[d] =
         stops[d] == starts[d] ? 0 : (stops[d] - starts[d] - 1) / steps[d] + 1;
   }
-  builder.setResultShape(out);
+  return taken;
+}
+
+bool dtorch::takesAll(const OpCall &call, size_t d) {
+  return call.attrs.getInts("starts")[d] == 0 &&
+         call.attrs.getInts("stops")[d] == call.operands[0].shape[d] &&
+         call.attrs.getInts("steps")[d] == 1;
+}
+
+BoundRule dtorch::sliceRule(const OpCall &call) {
+  const Shape &in = call.operands[0].shape;
+  RuleBuilder builder(call);
+  builder.setResultShape(checkSlices(call));
   for (size_t d = 0; d < in.size(); ++d)
-    if (starts[d] == 0 && stops[d] == in[d] && steps[d] == 1) {
+    if (takesAll(call, d)) {
       int64_t factor = builder.addFactor(factorName(d), in[d]);
       builder.setOperand(0, d, factor);
       builder.setResult(d, factor);
     }
+  builder.passPending(allKinds);
+  return builder.take();
+}
+
+BoundRule dtorch::padRule(const OpCall &call) {
+  const Shape &in = call.operands[0].shape;
+  const auto &before = perDim(call, "before", in.size());
+  const auto &after = perDim(call, "after", in.size());
+  if (!call.operands[1].shape.empty())
+    failCall(call, "value must have 0 dims, got shape " +
+                       toString(call.operands[1].shape));
+  Shape out = in;
+  for (size_t d = 0; d < in.size(); ++d) {
+    if (before[d] < 0 || after[d] < 0)
+      failCall(call, "before and after must be at least 0, got " +
+                         toString(before) + " and " + toString(after));
+    out[d] += before[d] + after[d];
+  }
+  RuleBuilder builder(call);
+  builder.setResultShape(out);
+  for (size_t d = 0; d < in.size(); ++d)
+    if (out[d] == in[d]) {
+      int64_t factor = builder.addFactor(factorName(d), in[d]);
+      builder.setOperand(0, d, factor);
+      builder.setResult(d, factor);
+    }
+  // The value pads each part: pending together, or (R -> P is free) not at all.
   builder.passPending(allKinds);
   return builder.take();
 }

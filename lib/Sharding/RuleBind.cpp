@@ -207,6 +207,7 @@ private:
       for (int64_t d : attrDims(name))
         for (int64_t f : operandDims[0][d]) {
           bound.factors[f].reduce = kind;
+          bound.factors[f].whole |= !kind;
           removed[f] = true;
         }
     const AttrValue *keep = attrs.find("keepdim");

@@ -106,7 +106,10 @@ private:
     if (scan.eat("[")) {
       std::string attr = attrName();
       scan.expect("=");
-      rule.reduceAttrs.emplace_back(std::move(attr), reduceKind());
+      std::optional<ReduceKind> kind;
+      if (!scan.eat("none"))
+        kind = reduceKind();
+      rule.reduceAttrs.emplace_back(std::move(attr), kind);
       return;
     }
     int64_t factor = knownFactor();

@@ -56,8 +56,8 @@ struct KindInfo {
 };
 
 /// How the result's element type follows: "same" (that of operand 0), "bool",
-/// "int64", "float" (operand 0 if floating, else float32), "attr" (attribute
-/// `dtype`).
+/// "int64", "float" (operand 0 if floating, else float32), "last" (that of the
+/// last operand), "attr" (attribute `dtype`).
 struct OpInfo {
   std::string_view name; ///< mnemonic: "linear"
   std::string_view summary;

@@ -18,7 +18,8 @@
 //
 // In `whole` and `reduce`, `[dims]` stands for the dims of operand 0 that the
 // attribute `dims` (an int or a list of ints) names. Reduced ones are left out
-// of the results, or kept with size 1 when the attribute `keepdim` is true.
+// of the results, or kept with size 1 when the attribute `keepdim` is true;
+// `[dim]=none` reduces a dim that is whole.
 //
 // Ops whose rule depends on attributes or shapes build a BoundRule in C++.
 //
@@ -112,7 +113,7 @@ public:
   std::vector<std::vector<int64_t>> select;
   std::vector<PartialClause> partials;
   std::vector<std::string> wholeAttrs; ///< `[dims]` targets
-  std::vector<std::pair<std::string, ReduceKind>> reduceAttrs;
+  std::vector<std::pair<std::string, std::optional<ReduceKind>>> reduceAttrs;
   std::string text;
 };
 

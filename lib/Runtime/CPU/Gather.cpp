@@ -11,18 +11,6 @@
 
 namespace dtorch::cpu {
 
-void throwOutside(const char *op, int64_t index, int64_t n) {
-  throw Error(std::string(op) + ": index " + std::to_string(index) +
-                  " is outside [" + std::to_string(-n) + ", " +
-                  std::to_string(n) + ")",
-              ErrorKind::Index);
-}
-
-void throwUnfit(const char *op, size_t dim, const char *rule) {
-  throw Error(std::string(op) + ": dim " + std::to_string(dim) + " " + rule,
-              ErrorKind::Placement);
-}
-
 namespace {
 
 /// Runs of index elements (the last dim), and where each points to when its
@@ -94,8 +82,8 @@ PreparedKernel gatherOf(const IndexLoops &loops) {
     loops.forEach([&](int64_t i, int64_t from) {
       for (int64_t j = 0; j < loops.run; ++j, from += loops.runStep) {
         int64_t place = loops.range.place(index[i + j]);
-        y[i + j] = loops.range.holds(place) ? x[from + place * loops.stride]
-                                            : Word(0);
+        y[i + j] =
+            loops.range.holds(place) ? x[from + place * loops.stride] : Word(0);
       }
     });
   };
@@ -143,8 +131,8 @@ template <typename T> void addTo(T &sum, T value) {
   if constexpr (std::is_same_v<T, bool>)
     sum = sum | value;
   else
-    sum = convert<T>(Compute<T>(convert<Compute<T>>(sum) +
-                                convert<Compute<T>>(value)));
+    sum = convert<T>(
+        Compute<T>(convert<Compute<T>>(sum) + convert<Compute<T>>(value)));
 }
 
 /// The input's box is the result's; of index and src, whose boxes are one, the
@@ -166,8 +154,7 @@ Box scatteredPart(const KernelSpec &spec) {
     int64_t begin = std::min(result.offset[d], whole[d]);
     int64_t end = std::min(result.offset[d] + result.size[d], whole[d]);
     Box needed{{begin}, {end - begin}};
-    if (begin < end &&
-        !covers({{index.offset[d]}, {index.size[d]}}, needed, 0))
+    if (begin < end && !covers({{index.offset[d]}, {index.size[d]}}, needed, 0))
       throwUnfit("scatter", d, "of index must cover that of input");
     part.offset[d] = begin;
     part.size[d] = end - begin;

@@ -58,7 +58,20 @@ def Dtorch_UnaryOp : Dtorch_ComputeOp<"unary"> {
     OpKind<"relu", "... -> ... ; partial: max(0) min(0)">,
     OpKind<"silu", "... -> ...", "float">,
     OpKind<"gelu", "... -> ...", "float">,
-    OpKind<"floor", "... -> ... ; partial: max(0) min(0)">
+    OpKind<"floor", "... -> ... ; partial: max(0) min(0)">,
+    OpKind<"ceil", "... -> ... ; partial: max(0) min(0)">,
+    OpKind<"round", "... -> ... ; partial: max(0) min(0)">,
+    OpKind<"trunc", "... -> ... ; partial: max(0) min(0)">,
+    OpKind<"sign", "... -> ...">,
+    OpKind<"log2", "... -> ...", "float">,
+    OpKind<"log10", "... -> ...", "float">,
+    OpKind<"log1p", "... -> ...", "float">,
+    OpKind<"expm1", "... -> ... ; partial: max(0) min(0)", "float">,
+    OpKind<"asin", "... -> ...", "float">,
+    OpKind<"erf", "... -> ... ; partial: max(0) min(0)", "float">,
+    OpKind<"isnan", "... -> ...", "bool">,
+    OpKind<"isinf", "... -> ...", "bool">,
+    OpKind<"logical_not", "... -> ...", "bool">
   ];
 }
 
@@ -67,7 +80,10 @@ def Dtorch_BinaryOp : Dtorch_ComputeOp<"binary"> {
   let operandDTypes = "T";
   let description = [{Both operands have one element type (recording casts first).
     A zero factor of a pending product times infinity on another device would be
-    NaN; recording reduces first where a scalar says so.}];
+    NaN; recording reduces first where a scalar says so. `floor_divide` rounds
+    down and `remainder` has the divisor's sign, `fmod` the dividend's; an integer
+    divided by zero is an error when the op runs. `bitwise_*` take bools and
+    integers.}];
   let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, StrAttr:$kind);
   let kinds = [
     OpKind<"add", "..., ... -> ... ; partial: sum(0 1) max(0) max(1) min(0) min(1)">,
@@ -84,8 +100,24 @@ def Dtorch_BinaryOp : Dtorch_ComputeOp<"binary"> {
     OpKind<"gt", "..., ... -> ...", "bool">,
     OpKind<"ge", "..., ... -> ...", "bool">,
     OpKind<"logical_and", "..., ... -> ...", "bool">,
-    OpKind<"logical_or", "..., ... -> ...", "bool">
+    OpKind<"logical_or", "..., ... -> ...", "bool">,
+    OpKind<"logical_xor", "..., ... -> ...", "bool">,
+    OpKind<"floor_divide", "..., ... -> ...">,
+    OpKind<"remainder", "..., ... -> ...">,
+    OpKind<"fmod", "..., ... -> ...">,
+    OpKind<"bitwise_and", "..., ... -> ...">,
+    OpKind<"bitwise_or", "..., ... -> ...">,
+    OpKind<"bitwise_xor", "..., ... -> ...">
   ];
+}
+
+def Dtorch_WhereOp : Dtorch_ComputeOp<"where",
+    "..., ..., ... -> ... ; partial: sum(1 2) max(1 2) max(1) max(2) min(1 2) min(1) min(2)",
+    "last"> {
+  let summary = "Elements of `input` where the condition holds, else of `other`";
+  let operandDTypes = "bool T T";
+  let arguments = (ins AnyRankedTensor:$condition, AnyRankedTensor:$input,
+                   AnyRankedTensor:$other);
 }
 
 def Dtorch_CastOp : Dtorch_ComputeOp<"cast", "", "attr"> {
@@ -124,10 +156,25 @@ def Dtorch_SoftmaxOp : Dtorch_ComputeOp<"softmax", "... -> ... ; whole: [dim]"> 
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim);
 }
 
+def Dtorch_LogSoftmaxOp : Dtorch_ComputeOp<"log_softmax", "... -> ... ; whole: [dim]"> {
+  let summary = "Logarithm of softmax over one dim, computed in fp32";
+  let operandDTypes = "float";
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim);
+}
+
 def Dtorch_RMSNormOp : Dtorch_ComputeOp<"rms_norm", "..., -> ... ; whole: [dims]"> {
   let summary = "x / sqrt(mean(x*x over dims) + eps), computed in fp32";
   let operandDTypes = "float float32";
   let description = [{eps is a 0-dim float32 tensor. A weight is a mul after it.}];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$eps,
+                   DenseI64ArrayAttr:$dims);
+}
+
+def Dtorch_LayerNormOp : Dtorch_ComputeOp<"layer_norm", "..., -> ... ; whole: [dims]"> {
+  let summary = "(x - mean) / sqrt(variance + eps) over dims, computed in fp32";
+  let operandDTypes = "float float32";
+  let description = [{eps is a 0-dim float32 tensor, the variance the biased one.
+    A weight is a mul after it, a bias an add.}];
   let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$eps,
                    DenseI64ArrayAttr:$dims);
 }
@@ -155,8 +202,105 @@ def Dtorch_ReduceOp : Dtorch_ComputeOp<"reduce"> {
   let kinds = [
     OpKind<"sum", "... -> ... ; reduce: [dims]=sum ; partial: sum(0)">,
     OpKind<"amax", "... -> ... ; reduce: [dims]=max ; partial: max(0)">,
-    OpKind<"amin", "... -> ... ; reduce: [dims]=min ; partial: min(0)">
+    OpKind<"amin", "... -> ... ; reduce: [dims]=min ; partial: min(0)">,
+    OpKind<"prod", "... -> ... ; reduce: [dims]=none">,
+    OpKind<"any", "... -> ... ; reduce: [dims]=max", "bool">,
+    OpKind<"all", "... -> ... ; reduce: [dims]=min", "bool">
   ];
+}
+
+def Dtorch_ArgReduceOp : Dtorch_ComputeOp<"arg_reduce"> {
+  let summary = "Index of the extremum along one dim, which the result lacks";
+  let description = [{The first index among equals; a NaN counts as the extremum.}];
+  let arguments = (ins AnyRankedTensor:$input, StrAttr:$kind, I64Attr:$dim);
+  let kinds = [
+    OpKind<"argmax", "... -> ... ; reduce: [dim]=none", "int64">,
+    OpKind<"argmin", "... -> ... ; reduce: [dim]=none", "int64">
+  ];
+}
+
+def Dtorch_CumsumOp : Dtorch_ComputeOp<"cumsum",
+    "... -> ... ; whole: [dim] ; partial: sum(0)"> {
+  let summary = "Running sums along one dim";
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim);
+}
+
+def Dtorch_SortIndicesOp : Dtorch_ComputeOp<"sort_indices", "... -> ... ; whole: [dim]",
+    "int64"> {
+  let summary = "Indices that sort each line along one dim";
+  let description = [{Equal elements keep their order. NaN is larger than all.}];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, BoolAttr:$descending);
+}
+
+def Dtorch_GatherOp : Dtorch_ComputeOp<"gather"> {
+  let summary = "Elements of each line along `dim` at the indices of that line";
+  let description = [{
+    result[i, j] = input[index[i, j], j] for dim 0. Other dims of the index are at
+    most as long as the input's. Indices lie in [-n, n); others are an error when
+    the op runs. A shard of `dim` gives zeros for elements that it does not hold.
+  }];
+  let operandDTypes = "any int";
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$index, I64Attr:$dim);
+  let ruleFunction = "gatherRule";
+}
+
+def Dtorch_IndexSelectOp : Dtorch_ComputeOp<"index_select"> {
+  let summary = "Slices of the input at the indices of a 1-D tensor";
+  let description = [{Indices lie in [-n, n); others are an error when the op runs.
+    A shard of `dim` gives zeros for slices that it does not hold.}];
+  let operandDTypes = "any int";
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$index, I64Attr:$dim);
+  let ruleFunction = "indexSelectRule";
+}
+
+def Dtorch_ScatterOp : Dtorch_ComputeOp<"scatter"> {
+  let summary = "The input with elements of `src` put or added at indices along `dim`";
+  let description = [{
+    The inverse of gather: result[index[i, j], j] = src[i, j] for dim 0, where
+    src has the index's shape. `reduce` is "none" (of several writes the last
+    counts) or "add". Indices lie in [-n, n); others are an error when the op runs.
+  }];
+  let operandDTypes = "T int T";
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$index,
+                   AnyRankedTensor:$src, I64Attr:$dim, StrAttr:$reduce);
+  let ruleFunction = "scatterRule";
+}
+
+def Dtorch_SliceUpdateOp : Dtorch_ComputeOp<"slice_update"> {
+  let summary = "The input with a slice replaced by `value`";
+  let description = [{Bounds as those of slice, whose shape `value` has.}];
+  let operandDTypes = "T";
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$value,
+                   DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$stops,
+                   DenseI64ArrayAttr:$steps);
+  let ruleFunction = "sliceUpdateRule";
+}
+
+def Dtorch_TrilTriuOp : Dtorch_ComputeOp<"tril_triu"> {
+  let summary = "Matrices with the elements above or below a diagonal zeroed";
+  let description = [{Keeps column - row <= diagonal (tril) or >= (triu), by global
+    positions.}];
+  let arguments = (ins AnyRankedTensor:$input, StrAttr:$kind, I64Attr:$diagonal);
+  let kinds = [
+    OpKind<"tril", "... m n -> ... m n ; partial: sum(0) max(0) min(0)">,
+    OpKind<"triu", "... m n -> ... m n ; partial: sum(0) max(0) min(0)">
+  ];
+}
+
+def Dtorch_PadOp : Dtorch_ComputeOp<"pad"> {
+  let summary = "The input with elements of one value added around it";
+  let description = [{value is a 0-dim tensor; before and after count per dim.
+    Dims that grow are whole.}];
+  let operandDTypes = "T";
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$value,
+                   DenseI64ArrayAttr:$before, DenseI64ArrayAttr:$after);
+  let ruleFunction = "padRule";
+}
+
+def Dtorch_FlipOp : Dtorch_ComputeOp<"flip",
+    "... -> ... ; whole: [dims] ; partial: sum(0) max(0) min(0)"> {
+  let summary = "Dims in reversed order of elements";
+  let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$dims);
 }
 
 def Dtorch_ViewOp : Dtorch_ComputeOp<"view"> {
@@ -221,6 +365,20 @@ def Dtorch_RandomOp : Dtorch_ComputeOp<"random", "", "attr"> {
   }];
   let arguments = (ins AnyRankedTensor:$seed, AnyRankedTensor:$offset,
                    StrAttr:$kind, DenseI64ArrayAttr:$shape, StrAttr:$dtype);
+  let ruleFunction = "factoryRule";
+}
+
+def Dtorch_RandintOp : Dtorch_ComputeOp<"randint", "", "attr"> {
+  let summary = "Random integers in [low, high), keyed by global element index";
+  let operandDTypes = "int64";
+  let description = [{
+    Element i takes the words 2 * (i % 2) and the next one of the counter
+    (i / 2, offset) as a 64-bit number x, and is low + floor(x (high - low) / 2^64).
+    All operands are 0-dim int64 tensors. See random.
+  }];
+  let arguments = (ins AnyRankedTensor:$seed, AnyRankedTensor:$offset,
+                   AnyRankedTensor:$low, AnyRankedTensor:$high,
+                   DenseI64ArrayAttr:$shape, StrAttr:$dtype);
   let ruleFunction = "factoryRule";
 }
 

@@ -1,38 +1,43 @@
-//===- Broadcast.h - loops over two broadcast operands --------------------===//
+//===- Broadcast.h - loops over broadcast operands ------------------------===//
 #pragma once
 
 #include "dtorch/Runtime/CPU/Kernel.h"
 
+#include <array>
+
 namespace dtorch::cpu {
 
-/// The loop nest of a broadcast binary op: dims merged as far as strides allow,
-/// the innermost one run as a block whose operand strides are 0 or 1.
-struct BroadcastLoops {
-  Shape sizes, lhsSteps, rhsSteps; ///< outer dims, in elements
+/// The loop nest of an elementwise op of N broadcast operands: dims merged as
+/// far as strides allow, the innermost one run as a block whose operand strides
+/// are 0 or 1.
+template <size_t N> struct BroadcastLoops {
+  Shape sizes;                 ///< outer dims
+  std::array<Shape, N> steps;  ///< per operand, in elements
+  std::array<bool, N> moves{}; ///< along the innermost dim
   int64_t inner = 1;
-  bool lhsMoves = false, rhsMoves = false; ///< along the innermost dim
   bool empty = false;
 
-  BroadcastLoops(const TensorSpec &lhs, const TensorSpec &rhs,
-                 const TensorSpec &result);
+  /// The first N inputs, broadcast to the result.
+  explicit BroadcastLoops(const KernelSpec &spec);
 
-  /// Calls `body(lhs offset, rhs offset, result offset)` per inner run.
+  /// Calls `body(operand offsets, result offset)` per inner run.
   template <typename Body> void forEach(Body body) const {
     if (empty)
       return;
     Shape index(sizes.size(), 0);
-    int64_t lhs = 0, rhs = 0, result = 0;
+    std::array<int64_t, N> at{};
+    int64_t result = 0;
     while (true) {
-      body(lhs, rhs, result);
+      body(at, result);
       result += inner;
       size_t d = sizes.size();
       for (; d-- > 0;) {
-        lhs += lhsSteps[d];
-        rhs += rhsSteps[d];
+        for (size_t i = 0; i < N; ++i)
+          at[i] += steps[i][d];
         if (++index[d] < sizes[d])
           break;
-        lhs -= lhsSteps[d] * sizes[d];
-        rhs -= rhsSteps[d] * sizes[d];
+        for (size_t i = 0; i < N; ++i)
+          at[i] -= steps[i][d] * sizes[d];
         index[d] = 0;
       }
       if (d == static_cast<size_t>(-1))
@@ -40,6 +45,9 @@ struct BroadcastLoops {
     }
   }
 };
+
+extern template struct BroadcastLoops<2>;
+extern template struct BroadcastLoops<3>;
 
 /// y = f(a, b) over one inner run. Three loops, so that each vectorises.
 template <typename T, typename Out, typename F>
@@ -91,17 +99,17 @@ void runInner16(const T *a, const T *b, Out *y, int64_t n, bool aMoves,
 
 /// Binds f over operands of type T and a result of type Out.
 template <typename T, typename Out, typename F>
-PreparedKernel broadcast(const BroadcastLoops &loops, F f) {
+PreparedKernel broadcast(const BroadcastLoops<2> &loops, F f) {
   return [loops, f](const void *const *inputs, void *const *outputs) {
     const T *a = in<T>(inputs, 0), *b = in<T>(inputs, 1);
     Out *y = out<Out>(outputs);
-    loops.forEach([&](int64_t l, int64_t r, int64_t o) {
+    loops.forEach([&](const std::array<int64_t, 2> &at, int64_t o) {
       if constexpr (is16Bit<T>)
-        runInner16(a + l, b + r, y + o, loops.inner, loops.lhsMoves,
-                   loops.rhsMoves, f);
+        runInner16(a + at[0], b + at[1], y + o, loops.inner, loops.moves[0],
+                   loops.moves[1], f);
       else
-        runInner(a + l, b + r, y + o, loops.inner, loops.lhsMoves,
-                 loops.rhsMoves, f);
+        runInner(a + at[0], b + at[1], y + o, loops.inner, loops.moves[0],
+                 loops.moves[1], f);
     });
   };
 }
@@ -109,9 +117,11 @@ PreparedKernel broadcast(const BroadcastLoops &loops, F f) {
 /// The kinds of each file; null where the kind is another file's.
 PreparedKernel prepareArithmetic(const std::string &kind,
                                  const KernelSpec &spec,
-                                 const BroadcastLoops &loops);
+                                 const BroadcastLoops<2> &loops);
 PreparedKernel prepareComparison(const std::string &kind,
                                  const KernelSpec &spec,
-                                 const BroadcastLoops &loops);
+                                 const BroadcastLoops<2> &loops);
+PreparedKernel prepareDivision(const std::string &kind, const KernelSpec &spec,
+                               const BroadcastLoops<2> &loops);
 
 } // namespace dtorch::cpu

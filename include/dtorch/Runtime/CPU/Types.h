@@ -109,4 +109,19 @@ decltype(auto) dispatchFloat(const std::string &op, DType dtype, F &&f) {
   }
 }
 
+/// Calls `f` with the Tag of the unsigned type of that size, for kernels that
+/// only move elements.
+template <typename F> decltype(auto) dispatchWord(DType dtype, F &&f) {
+  switch (itemSize(dtype)) {
+  case 1:
+    return f(Tag<uint8_t>());
+  case 2:
+    return f(Tag<uint16_t>());
+  case 4:
+    return f(Tag<uint32_t>());
+  default:
+    return f(Tag<uint64_t>());
+  }
+}
+
 } // namespace dtorch::cpu
