@@ -99,8 +99,10 @@ BoundRule dtorch::scatterRule(const OpCall &call) {
     else
       share(builder, d, in[d], {0}, {});
   builder.passPending({ReduceKind::Sum}, {0, 2});
+  builder.passPending({ReduceKind::Max, ReduceKind::Min}, {0});
   if (reduce == "none")
-    builder.passPending({ReduceKind::Max, ReduceKind::Min}, {0, 2});
+    for (const auto &operands : {std::vector<int64_t>{0, 2}, {2}})
+      builder.passPending({ReduceKind::Max, ReduceKind::Min}, operands);
   return builder.take();
 }
 
@@ -118,5 +120,7 @@ BoundRule dtorch::sliceUpdateRule(const OpCall &call) {
     else
       share(builder, d, in[d], {0}, {});
   builder.passPending(allKinds, {0, 1});
+  for (int64_t operand : {0, 1})
+    builder.passPending({ReduceKind::Max, ReduceKind::Min}, {operand});
   return builder.take();
 }

@@ -126,8 +126,9 @@ BoundRule dtorch::padRule(const OpCall &call) {
       builder.setOperand(0, d, factor);
       builder.setResult(d, factor);
     }
-  // The value pads each part: pending together, or (R -> P is free) not at all.
   builder.passPending(allKinds);
+  for (int64_t operand : {0, 1}) // a maximum with a value of its own
+    builder.passPending({ReduceKind::Max, ReduceKind::Min}, {operand});
   return builder.take();
 }
 

@@ -52,6 +52,9 @@ def is_extremum(p: _dtorch.Placement) -> bool:
     return p.kind == "P" and p.reduce != "sum"
 
 
+RISING_IN_PLACES = {"log", "log2", "log10", "log1p", "sqrt", "asin"}
+
+
 def exception(sample: Sample, claim: Claim) -> str | None:
     *operands, result = [p[0] for p in claim]
     pending = [p for p in operands if p.kind == "P"]
@@ -61,8 +64,10 @@ def exception(sample: Sample, claim: Claim) -> str | None:
     falling = sample.kind in ("neg", "sub", "reciprocal", "rsqrt")
     if falling and pending and all(map(is_extremum, pending)):
         return "a falling function turns a maximum into a minimum: one clause, one kind"
-    if sample.kind in ("log", "sqrt") and is_extremum(result):
+    if sample.kind in RISING_IN_PLACES and is_extremum(result):
         return "rising only where it is defined: the parts of a maximum may lie elsewhere"
+    if sample.kind == "sign" and is_extremum(result):
+        return "the sign of NaN, which a maximum passes on, is 0"
     if sample.op == "cast" and pending:
         return "rounding the parts is not rounding their sum, though close"
     if sample.op == "embedding" and is_extremum(result):

@@ -41,7 +41,7 @@ def mesh_of(*shape: int) -> _dtorch.Mesh:
 
 
 def axis_options(
-    operand: Operand, reductions: Sequence[str], units: bool = False
+    operand: Operand, reductions: Sequence[str], units: bool = False, reduced: bool = False
 ) -> list[_dtorch.Placement]:
     """Placements that a tensor can have on one axis. Dims of size 1 are left out:
     whether they count as shards is a matter of form."""
@@ -52,9 +52,17 @@ def axis_options(
         for unit in range(2, size if units else 0):
             if size % unit == 0:
                 options.append(_dtorch.Placement.shard(dim, unit))
-    if operand.dtype.startswith("float"):
-        options += [_dtorch.Placement.partial(r) for r in reductions]
+    pending = pending_kinds(operand, reduced)
+    options += [_dtorch.Placement.partial(r) for r in reductions if r in pending]
     return options
+
+
+def pending_kinds(operand: Operand, reduced: bool) -> Sequence[str]:
+    """How a tensor may be pending: floats in every way, integers those that are reduced,
+    and bools that are reduced but not as a sum, which saturates."""
+    if operand.dtype.startswith("float") or (reduced and operand.dtype != "bool"):
+        return ("sum", "max", "min")
+    return ("max", "min") if reduced else ()
 
 
 @cache
@@ -97,7 +105,7 @@ def _splitter(
     if placement.reduce == "sum":
 
         def add_up(x: Array) -> list[Array]:
-            noise = [rng.normal(size=x.shape).astype(x.dtype) for _ in range(size - 1)]
+            noise = [rng.normal(size=x.shape, scale=3).astype(x.dtype) for _ in range(size - 1)]
             return [*noise, (x - sum(noise)).astype(x.dtype)]
 
         return add_up
@@ -105,8 +113,11 @@ def _splitter(
     def extremum(x: Array) -> list[Array]:
         owner = rng.integers(0, size, x.shape)
         sign = -1 if placement.reduce == "max" else 1
-        off = [sign * (np.abs(rng.normal(size=x.shape)) + 0.1) for _ in range(size)]
-        return [np.where(owner == i, x, x + off[i]).astype(x.dtype) for i in range(size)]
+        other = [x + sign * (np.abs(rng.normal(size=x.shape)) * 3 + 0.1) for _ in range(size)]
+        # Beside NaN and the infinity that wins anything may stand.
+        free = np.isnan(x) | (x == -sign * np.inf)
+        other = [np.where(free, rng.normal(size=x.shape), y) for y in other]
+        return [np.where(owner == i, x, y).astype(x.dtype) for i, y in enumerate(other)]
 
     return extremum
 
@@ -182,13 +193,18 @@ class Judge:
         globals_ = [o.shape for o in (*self.case.operands, self.result)]
         return _FITS[self.op](self.case.attrs, globals_, held)
 
+    def is_reduced(self, operand: Operand) -> bool:
+        """Whether integers and bools may be pending; no op takes pending bools."""
+        return self.op == "reduce" and (operand.dtype != "bool" or operand is self.result)
+
     def valid(self, mesh: _dtorch.Mesh, claim: Claim) -> bool:
         """Whether the claim gives the single-device result for every draw."""
         tensors = (*self.case.operands, self.result)
         for operand, placements in zip(tensors, claim, strict=True):
             if len({p.reduce for p in placements if p.kind == "P"}) > 1:
                 return False  # sums of maxima mean nothing
-            if not operand.dtype.startswith("float") and any(p.kind == "P" for p in placements):
+            kinds = pending_kinds(operand, self.is_reduced(operand))
+            if any(p.kind == "P" and p.reduce not in kinds for p in placements):
                 return False
         held = [boxes(o.shape, mesh, p) for o, p in zip(tensors, claim, strict=True)]
         if not all(self.defined(device) for device in zip(*held, strict=True)):
@@ -230,7 +246,7 @@ class Judge:
     def claims(self, reductions: Sequence[str], units: bool) -> Iterator[Claim]:
         """Every combination of placements on a mesh of one axis."""
         tensors = (*self.case.operands, self.result)
-        options = [axis_options(o, reductions, units) for o in tensors]
+        options = [axis_options(o, reductions, units, self.is_reduced(o)) for o in tensors]
         for combination in itertools.product(*options):
             yield tuple((p,) for p in combination)
 
@@ -287,6 +303,10 @@ def _fits_reduce(attrs: Attrs, shapes: Shapes, held: Boxes) -> bool:
     return y == tuple(n for d, n in enumerate(x) if d not in dims)
 
 
+def _fits_arg_reduce(attrs: Attrs, shapes: Shapes, held: Boxes) -> bool:
+    return _fits_reduce({"dims": [attrs["dim"]], "keepdim": False}, shapes, held)
+
+
 def _fits_view(attrs: Attrs, shapes: Shapes, held: Boxes) -> bool:
     return int(np.prod(held[0][1])) == int(np.prod(held[1][1]))
 
@@ -335,20 +355,34 @@ def _fits_sdpa(attrs: Attrs, shapes: Shapes, held: Boxes) -> bool:
 
 
 def _fits_always(attrs: Attrs, shapes: Shapes, held: Boxes) -> bool:
+    """Any boxes, or the kernel itself refuses those that do not fit."""
     return True
 
 
 _FITS: dict[str, Callable[[Attrs, Shapes, Boxes], bool]] = {
     "unary": _fits_first,
     "binary": _fits_elementwise,
+    "where": _fits_elementwise,
     "cast": _fits_first,
     "matmul": _fits_matmul,
     "linear": _fits_linear,
     "embedding": _fits_embedding,
     "softmax": _fits_first,
+    "log_softmax": _fits_first,
     "rms_norm": _fits_first,
+    "layer_norm": _fits_first,
     "sdpa": _fits_sdpa,
     "reduce": _fits_reduce,
+    "arg_reduce": _fits_arg_reduce,
+    "cumsum": _fits_first,
+    "sort_indices": _fits_first,
+    "gather": _fits_always,
+    "index_select": _fits_always,
+    "scatter": _fits_always,
+    "slice_update": _fits_always,
+    "tril_triu": _fits_always,
+    "pad": _fits_always,
+    "flip": _fits_first,
     "view": _fits_view,
     "permute": _fits_permute,
     "expand": _fits_elementwise,
@@ -357,4 +391,5 @@ _FITS: dict[str, Callable[[Attrs, Shapes, Boxes], bool]] = {
     "arange": _fits_always,
     "full": _fits_always,
     "random": _fits_always,
+    "randint": _fits_always,
 }

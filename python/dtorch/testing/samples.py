@@ -23,7 +23,8 @@ __all__ = ["SAMPLES", "Case", "Operand", "Sample", "draw"]
 @dataclass(frozen=True)
 class Operand:
     """Shape, dtype, and what values to draw: "normal", "positive", "nonzero"
-    (either sign), "bool", "index" (below `limit`) or "scalar" (0-dim, of value `limit`)."""
+    (either sign), "unit" (in (-1, 1)), "special" (with zeros, infinities and NaN), "bool",
+    "index" (below `limit`) or "scalar" (0-dim, of value `limit`)."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -71,6 +72,11 @@ def draw(operand: Operand, rng: np.random.Generator) -> Array:
     x = rng.normal(size=operand.shape)
     if operand.values == "positive":
         x = np.abs(x) + 0.5
+    if operand.values == "special":
+        special = np.array([0.0, np.inf, -np.inf, np.nan])
+        x = np.where(rng.integers(0, 2, x.shape) == 0, x, special[rng.integers(0, 4, x.shape)])
+    if operand.values == "unit":
+        x = np.tanh(x)
     if operand.values == "nonzero":
         x = x + np.sign(x) * 0.5
     return np.asarray(x.astype(operand.dtype))
@@ -93,6 +99,14 @@ def nonzero(*shape: int) -> Operand:
     return Operand(shape, values="nonzero")
 
 
+def unit(*shape: int) -> Operand:
+    return Operand(shape, values="unit")
+
+
+def special(*shape: int) -> Operand:
+    return Operand(shape, values="special")
+
+
 def flag(*shape: int) -> Operand:
     return Operand(shape, "bool", "bool")
 
@@ -101,12 +115,16 @@ def small_ints(*shape: int) -> Operand:
     return Operand(shape, "int64", "index", 3)
 
 
+def ints(*shape: int) -> Operand:
+    return Operand(shape, "int64")
+
+
 def number(value: float, dtype: str = "float32") -> Operand:
     return Operand((), dtype, "scalar", value)
 
 
 _ELEMENTWISE_SHAPES: tuple[tuple[int, ...], ...] = ((6, 4), (5, 3), (1, 7))
-_POSITIVE_DOMAIN = {"log", "sqrt", "rsqrt", "reciprocal"}
+_POSITIVE_DOMAIN = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal"}
 _UNARY = [
     "neg",
     "abs",
@@ -124,24 +142,63 @@ _UNARY = [
     "silu",
     "gelu",
     "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "sign",
+    "log2",
+    "log10",
+    "log1p",
+    "expm1",
+    "asin",
+    "erf",
+    "isnan",
+    "isinf",
+    "logical_not",
 ]
 _ARITHMETIC = ["add", "sub", "mul", "div", "pow", "maximum", "minimum"]
+_DIVISIONS = ["floor_divide", "remainder", "fmod"]
 _COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 
 
-def _unary_samples() -> Iterator[Sample]:
-    for kind in _UNARY:
-        operand = positive if kind in _POSITIVE_DOMAIN else f
-        cases = tuple(Case((operand(*s),), {"kind": kind}) for s in _ELEMENTWISE_SHAPES)
-        yield Sample(kind, "unary", cases, _named(kind))
-
-
-def _named(kind: str) -> Callable[..., Any]:
-    """The function of that name, of the module or of its nn.functional."""
+def _or_recorded(op: str, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """`call` where the module has the function `name` that it uses; the op recorded
+    as it is where not. Without a name, `call` is PyTorch's only."""
 
     def expr(api: Any, attrs: dict[str, Any], *values: Any) -> Any:
+        found = api if name or api.__name__ == "torch" else None
+        for part in name.split(".") if name else ():
+            found = getattr(found, part, None)
+        if found is not None:
+            return call(api, attrs, *values)
+        from dtorch._base import record, scalar
+
+        dtype = next(v.dtype for v in values if hasattr(v, "dtype"))
+        return record(op, [v if hasattr(v, "dtype") else scalar(v, dtype) for v in values], **attrs)
+
+    return expr
+
+
+def _unary_samples() -> Iterator[Sample]:
+    domains = dict.fromkeys(_POSITIVE_DOMAIN, positive) | {"asin": unit}
+    domains |= dict.fromkeys(("isnan", "isinf", "logical_not"), special)
+    for kind in _UNARY:
+        operand = domains.get(kind, f)
+        cases = tuple(Case((operand(*s),), {"kind": kind}) for s in _ELEMENTWISE_SHAPES)
+        yield Sample(kind, "unary", cases, _named(kind, "unary"))
+
+
+def _named(kind: str, op: str = "") -> Callable[..., Any]:
+    """The function of that name, of the module or of its nn.functional."""
+
+    def call(api: Any, attrs: dict[str, Any], *values: Any) -> Any:
         module = api if hasattr(api, kind) else api.nn.functional
         return getattr(module, kind)(*values)
+
+    def expr(api: Any, attrs: dict[str, Any], *values: Any) -> Any:
+        if hasattr(api, kind) or hasattr(api.nn.functional, kind):
+            return call(api, attrs, *values)
+        return _or_recorded(op, kind, call)(api, attrs, *values)
 
     return expr
 
@@ -157,7 +214,7 @@ def _operator(kind: str) -> Callable[..., Any]:
 
 def _pairs(kind: str, left: Callable[..., Operand], right: Callable[..., Operand]) -> list[Sample]:
     """A binary kind on equal shapes, a row, and dims of size 1."""
-    expr = _operator(kind) if kind in _COMPARISONS else _named(kind)
+    expr = _operator(kind) if kind in _COMPARISONS else _named(kind, "binary")
     shapes: dict[str, Sequence[tuple[tuple[int, ...], tuple[int, ...]]]] = {
         "": [(s, s) for s in _ELEMENTWISE_SHAPES],
         "_row": [((6, 4), (4,)), ((5, 3), (3,)), ((1, 7), (7,))],
@@ -183,8 +240,25 @@ def _binary_samples() -> Iterator[Sample]:
         yield from _pairs(kind, left, right)
     for kind in _COMPARISONS:
         yield from _pairs(kind, small_ints, small_ints)[:1]
-    for kind in ("logical_and", "logical_or"):
+    for kind in ("logical_and", "logical_or", "logical_xor"):
         yield from _pairs(kind, flag, flag)[:1]
+    for kind in _DIVISIONS:
+        yield from _pairs(kind, f, nonzero)
+    for kind in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+        yield from _pairs(kind, ints, ints)[:1]
+
+
+def _where_samples() -> Iterator[Sample]:
+    def where(api: Any, attrs: dict[str, Any], *values: Any) -> Any:
+        return api.where(*values)
+
+    shapes = {
+        "": [(s, s, s) for s in _ELEMENTWISE_SHAPES],
+        "_row": [((6, 4), (4,), (6, 1)), ((5, 3), (3,), (5, 1)), ((1, 7), (7,), (1, 1))],
+    }
+    for suffix, triples in shapes.items():
+        cases = tuple(Case((flag(*c), f(*a), f(*b))) for c, a, b in triples)
+        yield Sample(f"where{suffix}", "where", cases, _or_recorded("where", "where", where))
 
 
 def _cast_samples() -> Iterator[Sample]:
@@ -259,6 +333,13 @@ def _norm_samples() -> Iterator[Sample]:
     def softmax(api: Any, attrs: dict[str, Any], x: Any) -> Any:
         return api.nn.functional.softmax(x, dim=attrs["dim"])
 
+    def log_softmax(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return api.nn.functional.log_softmax(x, dim=attrs["dim"])
+
+    def layer_norm(api: Any, attrs: dict[str, Any], x: Any, eps: float) -> Any:
+        shape = x.shape[attrs["dims"][0] :]
+        return api.nn.functional.layer_norm(x, tuple(shape), eps=eps)
+
     def rms_norm(api: Any, attrs: dict[str, Any], x: Any, eps: float) -> Any:
         shape = x.shape[attrs["dims"][0] :]
         return api.nn.functional.rms_norm(x, tuple(shape), eps=eps)
@@ -271,13 +352,20 @@ def _norm_samples() -> Iterator[Sample]:
             tuple(Case((f(*s),), {"dim": dim}) for s in shapes),
             softmax,
         )
-    for dims in ([2], [1, 2]):
         yield Sample(
-            f"rms_norm_{len(dims)}",
-            "rms_norm",
-            tuple(Case((f(*s), number(1e-3)), {"dims": dims}) for s in shapes),
-            rms_norm,
+            f"log_softmax_{dim}",
+            "log_softmax",
+            tuple(Case((f(*s),), {"dim": dim}) for s in shapes),
+            _or_recorded("log_softmax", "nn.functional.log_softmax", log_softmax),
         )
+    norms = {
+        "rms_norm": rms_norm,
+        "layer_norm": _or_recorded("layer_norm", "nn.functional.layer_norm", layer_norm),
+    }
+    for op, expr in norms.items():
+        for dims in ([2], [1, 2]):
+            cases = tuple(Case((f(*s), number(1e-3)), {"dims": dims}) for s in shapes)
+            yield Sample(f"{op}_{len(dims)}", op, cases, expr)
 
 
 def _sdpa_samples() -> Iterator[Sample]:
@@ -333,6 +421,116 @@ def _reduce_samples() -> Iterator[Sample]:
             attrs = {"kind": kind, "dims": dims, "keepdim": keepdim}
             name = f"{kind}_{''.join(map(str, dims))}{'_keep' if keepdim else ''}"
             yield Sample(name, "reduce", tuple(Case((f(*s),), attrs) for s in shapes), reduce)
+    attrs = {"kind": "sum", "dims": [0], "keepdim": False}
+    yield Sample("sum_ints", "reduce", tuple(Case((ints(*s),), attrs) for s in shapes), reduce)
+
+    def one_dim(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return getattr(api, attrs["kind"])(x, attrs["dims"][0], keepdim=attrs["keepdim"])
+
+    for kind, operand in (("prod", f), ("any", flag), ("all", flag), ("any", small_ints)):
+        for dims, keepdim in (([1], False), ([0], True)):
+            attrs = {"kind": kind, "dims": dims, "keepdim": keepdim}
+            name = f"{kind}_{dims[0]}{'_ints' if operand is small_ints else ''}"
+            yield Sample(
+                name,
+                "reduce",
+                tuple(Case((operand(*s),), attrs) for s in shapes),
+                _or_recorded("reduce", kind, one_dim),
+            )
+
+
+def _ordering_samples() -> Iterator[Sample]:
+    def arg(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return getattr(api, attrs["kind"])(x, attrs["dim"])
+
+    def cumsum(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return api.cumsum(x, attrs["dim"])
+
+    def argsort(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return api.argsort(x, dim=attrs["dim"], descending=attrs["descending"], stable=True)
+
+    shapes = ((4, 3, 6), (5, 2, 3), (7, 2, 2))
+    for dim in (0, 2):
+        for kind in ("argmax", "argmin"):
+            yield Sample(
+                f"{kind}_{dim}",
+                "arg_reduce",
+                tuple(Case((f(*s),), {"kind": kind, "dim": dim}) for s in shapes),
+                _or_recorded("arg_reduce", kind, arg),
+            )
+        yield Sample(
+            f"cumsum_{dim}",
+            "cumsum",
+            tuple(Case((f(*s),), {"dim": dim}) for s in shapes),
+            _or_recorded("cumsum", "cumsum", cumsum),
+        )
+        yield Sample(
+            f"sort_indices_{dim}",
+            "sort_indices",
+            tuple(Case((small_ints(*s),), {"dim": dim, "descending": dim == 0}) for s in shapes),
+            _or_recorded("sort_indices", "argsort", argsort),
+        )
+
+
+def _indexing_samples() -> Iterator[Sample]:
+    def at(limit: int, *shape: int) -> Operand:
+        return Operand(shape, "int64", "index", limit)
+
+    def gather(api: Any, attrs: dict[str, Any], x: Any, index: Any) -> Any:
+        return api.gather(x, attrs["dim"], index)
+
+    def index_select(api: Any, attrs: dict[str, Any], x: Any, index: Any) -> Any:
+        return api.index_select(x, attrs["dim"], index)
+
+    def scatter(api: Any, attrs: dict[str, Any], x: Any, index: Any, src: Any) -> Any:
+        put = api.scatter if attrs["reduce"] == "none" else api.scatter_add
+        return put(x, attrs["dim"], index, src)
+
+    gather = _or_recorded("gather", "gather", gather)
+    # The other dim of the index is as long as the input's, or shorter.
+    for suffix, cut in (("", 0), ("_part", 1)):
+        yield Sample(
+            f"gather_0{suffix}",
+            "gather",
+            tuple(
+                Case((f(n, m), at(n, k, m - cut)), {"dim": 0})
+                for n, m, k in ((6, 4, 5), (5, 3, 6), (2, 7, 3))
+            ),
+            gather,
+        )
+    yield Sample(
+        "gather_1",
+        "gather",
+        tuple(
+            Case((f(n, m), at(m, n, k)), {"dim": 1})
+            for n, m, k in ((6, 4, 5), (5, 3, 6), (7, 2, 1))
+        ),
+        gather,
+    )
+    for dim in (0, 1):
+        yield Sample(
+            f"index_select_{dim}",
+            "index_select",
+            tuple(
+                Case((f(*s), at(s[dim], k)), {"dim": dim})
+                for s, k in (((6, 4), 5), ((5, 3), 4), ((7, 2), 2))
+            ),
+            _or_recorded("index_select", "index_select", index_select),
+        )
+    # Of several writes to one place PyTorch lets any win, so there is but one.
+    for reduce, count, cut in (("none", 1, 0), ("add", 5, 0), ("add", 3, 1)):
+        yield Sample(
+            f"scatter_{reduce}{'_part' * cut}",
+            "scatter",
+            tuple(
+                Case(
+                    (f(n, m), at(m, n - cut, count), f(n - cut, count)),
+                    {"dim": 1, "reduce": reduce},
+                )
+                for n, m in ((6, 4), (5, 3), (7, 2))
+            ),
+            _or_recorded("scatter", "scatter", scatter),
+        )
 
 
 def _movement_samples() -> Iterator[Sample]:
@@ -383,7 +581,7 @@ def _movement_samples() -> Iterator[Sample]:
         bounds = zip(attrs["starts"], attrs["stops"], attrs["steps"], strict=True)
         return x[tuple(slice(*b) for b in bounds)]
 
-    def slice_case(shape: tuple[int, int], start: int, stop: int, step: int) -> Case:
+    def slice_case(shape: tuple[int, ...], start: int, stop: int, step: int) -> Case:
         attrs = {"starts": [0, start], "stops": [shape[0], stop], "steps": [1, step]}
         return Case((f(*shape),), attrs)
 
@@ -393,6 +591,62 @@ def _movement_samples() -> Iterator[Sample]:
         (slice_case((6, 5), 1, 4, 1), slice_case((5, 7), 1, 7, 3), slice_case((7, 4), 3, 3, 1)),
         slices,
     )
+
+    def slice_update(api: Any, attrs: dict[str, Any], x: Any, value: Any) -> Any:
+        bounds = zip(attrs["starts"], attrs["stops"], attrs["steps"], strict=True)
+        y = x.clone()
+        y[tuple(slice(*b) for b in bounds)] = value
+        return y
+
+    def update_case(*shape: int, start: int, stop: int, step: int) -> Case:
+        case = slice_case(shape, start, stop, step)
+        taken = (shape[0], len(range(start, stop, step)))
+        return Case((f(*shape), f(*taken)), case.attrs)
+
+    yield Sample(
+        "slice_update",
+        "slice_update",
+        (
+            update_case(6, 5, start=1, stop=4, step=1),
+            update_case(5, 7, start=1, stop=7, step=3),
+            update_case(7, 4, start=0, stop=3, step=1),
+        ),
+        _or_recorded("slice_update", "", slice_update),
+    )
+
+    def pad(api: Any, attrs: dict[str, Any], x: Any, value: float) -> Any:
+        sizes = [n for p in zip(attrs["before"], attrs["after"], strict=True) for n in p[::-1]]
+        return api.nn.functional.pad(x, tuple(sizes[::-1]), value=value)
+
+    yield Sample(
+        "pad",
+        "pad",
+        tuple(
+            Case((f(*s), number(2.5)), {"before": [0, b], "after": [0, a]})
+            for s, b, a in (((6, 4), 1, 2), ((5, 3), 0, 1), ((7, 2), 3, 0))
+        ),
+        _or_recorded("pad", "nn.functional.pad", pad),
+    )
+
+    def flip(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return api.flip(x, attrs["dims"])
+
+    def triangle(api: Any, attrs: dict[str, Any], x: Any) -> Any:
+        return getattr(api, attrs["kind"])(x, diagonal=attrs["diagonal"])
+
+    yield Sample(
+        "flip",
+        "flip",
+        tuple(Case((f(*s),), {"dims": [0, 2]}) for s in shapes),
+        _or_recorded("flip", "flip", flip),
+    )
+    for kind, diagonal in (("tril", 0), ("tril", 1), ("triu", 0), ("triu", -1)):
+        yield Sample(
+            f"{kind}_{diagonal}",
+            "tril_triu",
+            tuple(Case((f(*s),), {"kind": kind, "diagonal": diagonal}) for s in shapes),
+            _or_recorded("tril_triu", kind, triangle),
+        )
 
     def cat(api: Any, attrs: dict[str, Any], *parts: Any) -> Any:
         return api.cat(list(parts), dim=attrs["dim"])
@@ -457,6 +711,18 @@ def _factory_samples() -> Iterator[Sample]:
             ),
             None,
         )
+    yield Sample(
+        "randint",
+        "randint",
+        tuple(
+            Case(
+                tuple(number(n, "int64") for n in (17, 5, -3, 4)),
+                {"shape": list(s), "dtype": "int64"},
+            )
+            for s in _ELEMENTWISE_SHAPES
+        ),
+        None,
+    )
 
 
 SAMPLES: dict[str, Sample] = {
@@ -464,11 +730,14 @@ SAMPLES: dict[str, Sample] = {
     for family in (
         _unary_samples,
         _binary_samples,
+        _where_samples,
         _cast_samples,
         _product_samples,
         _norm_samples,
         _sdpa_samples,
         _reduce_samples,
+        _ordering_samples,
+        _indexing_samples,
         _movement_samples,
         _factory_samples,
     )
