@@ -14,15 +14,19 @@ from dtorch.placement import Replicate
 if TYPE_CHECKING:
     from dtorch.tensor import Tensor
 
-_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
-_LOGICAL = {"logical_and", "logical_or"}
+_LOGICAL = {"logical_and", "logical_or", "logical_xor"}
+_BITWISE = {"bitwise_and", "bitwise_or", "bitwise_xor"}
 _ON_BOOLS = {
     "add": "logical_or",
     "mul": "logical_and",
     "maximum": "logical_or",
     "minimum": "logical_and",
 }
-_ANY_DTYPE_UNARY = {"neg", "abs", "square", "relu", "floor"}
+_NOT_ON_BOOLS = {"sub", "pow", "floor_divide", "remainder", "fmod"}
+_ROUNDING = {"floor", "ceil", "round", "trunc"}
+_TESTS = {"isnan", "isinf", "logical_not"}
+_ANY_DTYPE_UNARY = {"neg", "abs", "square", "relu", "sign", *_ROUNDING, *_TESTS}
+LIMITS = {"int32": 2**31, "int64": 2**63}
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028235e38}
 
 
@@ -35,15 +39,22 @@ def is_operand(value: Any) -> bool:
     )
 
 
-def unary(kind: str, x: TensorBase) -> Tensor:
+def unary(kind: str, x: Any) -> Tensor:
     """f(x) per element; integers become float32 where f is not on integers."""
-    from_dtype = x.dtype
-    if kind == "neg" and from_dtype is dtypes.bool_:
-        raise fail(TypeError, "neg: not defined for bool", "use logical_not()")
-    if kind == "floor" and not from_dtype.is_floating_point:
-        return same(x)
-    if kind not in _ANY_DTYPE_UNARY and not from_dtype.is_floating_point:
+    x = as_tensor(x, kind)
+    d = x.dtype
+    if d.is_floating_point:
+        return record("unary", [x], kind=kind)
+    if kind not in _ANY_DTYPE_UNARY:
         x = cast(x, dtypes.float32)
+    elif kind in _ROUNDING and d is not dtypes.bool_:
+        return x
+    elif kind not in _TESTS and kind != "sign" and d is dtypes.bool_:
+        if kind != "square":
+            raise fail(
+                TypeError, f"{kind}: not defined for bool", "use logical_not() or .to(dtype)"
+            )
+        x = cast(x, dtypes.int64)
     return record("unary", [x], kind=kind)
 
 
@@ -57,7 +68,7 @@ def cast(x: TensorBase, to: dtype) -> Tensor:
 def binary(kind: str, a: Any, b: Any) -> Tensor:
     """f(a, b) per element of the broadcast shape. One of them may be a number,
     which then is weak: it decides the dtype only by a higher category."""
-    if _are_alike(a, b):
+    if _are_alike(a, b) and kind not in _BITWISE:
         return record("binary", [a, b], kind=kind)  # the usual case, kept short
     x, y = as_number(a), as_number(b)
     left = as_tensor(a, kind) if x is None else None
@@ -66,17 +77,29 @@ def binary(kind: str, a: Any, b: Any) -> Tensor:
     compute = result_dtype(tensors, [n for n in (x, y) if n is not None])
     if kind == "div" and not compute.is_floating_point:
         compute = dtypes.float32
+    _check_dtypes(kind, tensors, compute)
     if kind in _LOGICAL:
         compute = dtypes.bool_
     if compute is dtypes.bool_:
-        if kind in ("sub", "pow"):
-            raise fail(TypeError, f"{kind}: not defined for bool", "convert one operand first")
         kind = _ON_BOOLS.get(kind, kind)
+    if kind == "pow" and compute.category == 1 and y is not None and y < 0:
+        raise fail(ValueError, f"pow: integers to negative powers are not allowed, got {y}")
     if left is not None and y is not None:
         left = _reduced_before(kind, left, y, compute, divisor=True)
     if right is not None and x is not None:
         right = _reduced_before(kind, right, x, compute, divisor=False)
     return record("binary", [_operand(left, x, compute), _operand(right, y, compute)], kind=kind)
+
+
+def _check_dtypes(kind: str, tensors: list[tuple[dtype, int]], compute: dtype) -> None:
+    if kind == "sub":
+        given = [d for d, _ in tensors if d is dtypes.bool_]
+        if given:
+            raise fail(TypeError, "sub: not defined for bool", "use ^, ~ or .to(dtype)")
+    if compute is dtypes.bool_ and kind in _NOT_ON_BOOLS:
+        raise fail(TypeError, f"{kind}: not defined for bool", "convert one operand first")
+    if compute.is_floating_point and kind in _BITWISE:
+        raise fail(TypeError, f"{kind}: needs integers or bools, got {compute.name}")
 
 
 def _are_alike(a: Any, b: Any) -> bool:
@@ -89,8 +112,18 @@ def _are_alike(a: Any, b: Any) -> bool:
 def _operand(tensor: Tensor | None, number: Number | None, d: dtype) -> TensorBase | _dtorch.Node:
     if tensor is None:
         assert number is not None
-        return scalar(number, d)
+        return checked_scalar(number, d)
     return cast(tensor, d) if tensor.dtype is not d else tensor
+
+
+def checked_scalar(number: Number, d: dtype) -> _dtorch.Node:
+    """A number as an operand; an error if it does not fit the dtype."""
+    limit = LIMITS.get(d.name, 2**1023)
+    if isinstance(number, float) and d.is_floating_point:
+        return scalar(number, d)
+    if not -limit <= number < limit:  # NaN, too
+        raise fail(ValueError, f"number: must fit {d.name}, got {number!r:.40}")
+    return scalar(number, d)
 
 
 def _reduced_before(kind: str, t: Tensor, number: Number, d: dtype, divisor: bool) -> Tensor:
@@ -99,22 +132,31 @@ def _reduced_before(kind: str, t: Tensor, number: Number, d: dtype, divisor: boo
     factor = kind == "mul" or (kind == "div" and divisor)
     if not factor:
         return t
-    value = float(number)
-    finite = math.isfinite(value) and abs(value) <= _LARGEST.get(d.name, math.inf)
-    if finite and (kind == "mul" or value != 0):
+    finite = math.isfinite(number) and abs(number) <= _LARGEST.get(d.name, math.inf)
+    if finite and (kind == "mul" or number != 0):
         return t
+    return reduced(t)
+
+
+def reduced(t: Tensor) -> Tensor:
+    """t with pending axes reduced."""
     if not any(p.is_partial() for p in t.placements):
         return t
     return t.redistribute(placements=[Replicate() if p.is_partial() else p for p in t.placements])
 
 
-def logical_not(x: TensorBase) -> Tensor:
-    """x == 0, per element."""
-    return record("binary", [x, scalar(0, x.dtype)], kind="eq")
+def bitwise_not(input: Any) -> Tensor:
+    """All bits flipped: of a bool its negation, of an integer n -n - 1."""
+    x = as_tensor(input, "bitwise_not")
+    if x.dtype.is_floating_point:
+        raise fail(TypeError, f"bitwise_not: needs integers or bools, got {x.dtype.name}")
+    if x.dtype is dtypes.bool_:
+        return unary("logical_not", x)
+    return binary("bitwise_xor", x, -1)
 
 
 class Elementwise(TensorBase):
-    """Operators and elementwise methods of `Tensor`."""
+    """Operators of `Tensor`."""
 
     __slots__ = ()
 
@@ -148,18 +190,38 @@ class Elementwise(TensorBase):
     def __rpow__(self, other: Any) -> Tensor:
         return binary("pow", other, self) if is_operand(other) else NotImplemented
 
+    def __floordiv__(self, other: Any) -> Tensor:
+        return binary("floor_divide", self, other) if is_operand(other) else NotImplemented
+
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        return binary("floor_divide", other, self) if is_operand(other) else NotImplemented
+
+    def __mod__(self, other: Any) -> Tensor:
+        return binary("remainder", self, other) if is_operand(other) else NotImplemented
+
+    def __rmod__(self, other: Any) -> Tensor:
+        return binary("remainder", other, self) if is_operand(other) else NotImplemented
+
     def __and__(self, other: Any) -> Tensor:
-        return _bitwise("logical_and", self, other)
+        return binary("bitwise_and", self, other) if is_operand(other) else NotImplemented
+
+    def __rand__(self, other: Any) -> Tensor:
+        return binary("bitwise_and", other, self) if is_operand(other) else NotImplemented
 
     def __or__(self, other: Any) -> Tensor:
-        return _bitwise("logical_or", self, other)
+        return binary("bitwise_or", self, other) if is_operand(other) else NotImplemented
 
-    __rand__, __ror__ = __and__, __or__
+    def __ror__(self, other: Any) -> Tensor:
+        return binary("bitwise_or", other, self) if is_operand(other) else NotImplemented
+
+    def __xor__(self, other: Any) -> Tensor:
+        return binary("bitwise_xor", self, other) if is_operand(other) else NotImplemented
+
+    def __rxor__(self, other: Any) -> Tensor:
+        return binary("bitwise_xor", other, self) if is_operand(other) else NotImplemented
 
     def __invert__(self) -> Tensor:
-        if self.dtype is not dtypes.bool_:
-            raise fail(TypeError, f"~: needs a bool tensor, got {self.dtype.name}")
-        return logical_not(self)
+        return bitwise_not(self)
 
     def __eq__(self, other: object) -> Any:
         return binary("eq", self, other) if is_operand(other) else NotImplemented
@@ -186,88 +248,9 @@ class Elementwise(TensorBase):
         return unary("neg", self)
 
     def __pos__(self) -> Tensor:
+        if self.dtype is dtypes.bool_:
+            raise fail(TypeError, "+: not defined for bool")
         return same(self)
 
     def __abs__(self) -> Tensor:
         return unary("abs", self)
-
-    def add(self, other: Any) -> Tensor:
-        return binary("add", self, other)
-
-    def sub(self, other: Any) -> Tensor:
-        return binary("sub", self, other)
-
-    def mul(self, other: Any) -> Tensor:
-        return binary("mul", self, other)
-
-    def div(self, other: Any) -> Tensor:
-        return binary("div", self, other)
-
-    def pow(self, exponent: Any) -> Tensor:
-        return binary("pow", self, exponent)
-
-    def maximum(self, other: Any) -> Tensor:
-        return binary("maximum", self, other)
-
-    def minimum(self, other: Any) -> Tensor:
-        return binary("minimum", self, other)
-
-    def logical_and(self, other: Any) -> Tensor:
-        return binary("logical_and", self, other)
-
-    def logical_or(self, other: Any) -> Tensor:
-        return binary("logical_or", self, other)
-
-    def logical_not(self) -> Tensor:
-        return logical_not(self)
-
-    def neg(self) -> Tensor:
-        return unary("neg", self)
-
-    def abs(self) -> Tensor:
-        return unary("abs", self)
-
-    def exp(self) -> Tensor:
-        return unary("exp", self)
-
-    def log(self) -> Tensor:
-        return unary("log", self)
-
-    def sqrt(self) -> Tensor:
-        return unary("sqrt", self)
-
-    def rsqrt(self) -> Tensor:
-        return unary("rsqrt", self)
-
-    def square(self) -> Tensor:
-        return unary("square", self)
-
-    def reciprocal(self) -> Tensor:
-        return unary("reciprocal", self)
-
-    def sin(self) -> Tensor:
-        return unary("sin", self)
-
-    def cos(self) -> Tensor:
-        return unary("cos", self)
-
-    def tanh(self) -> Tensor:
-        return unary("tanh", self)
-
-    def sigmoid(self) -> Tensor:
-        return unary("sigmoid", self)
-
-    def relu(self) -> Tensor:
-        return unary("relu", self)
-
-    def floor(self) -> Tensor:
-        return unary("floor", self)
-
-
-def _bitwise(kind: str, a: Any, b: Any) -> Tensor:
-    if not is_operand(b):
-        return NotImplemented
-    other = b.dtype if isinstance(b, TensorBase) else dtypes.bool_
-    if a.dtype is not dtypes.bool_ or other is not dtypes.bool_:
-        raise fail(TypeError, f"{kind}: & and | need bool tensors, got {a.dtype.name}")
-    return binary(kind, a, b)

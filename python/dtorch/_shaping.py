@@ -1,4 +1,4 @@
-"""Ops that move elements: views, permutations, concatenation."""
+"""Ops that change the shape: views, permutations, expansions. Sizes are global."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dtorch._base import TensorBase, as_tensor, flatten_ints, record, resolve_dim, same
-from dtorch._elementwise import cast
-from dtorch.dtypes import result_dtype
+from dtorch._base import TensorBase, flatten_ints, record, resolve_dim, same
 from dtorch.errors import fail
 
 if TYPE_CHECKING:
@@ -41,23 +39,19 @@ def view_as_shape(x: TensorBase, shape: Sequence[int]) -> Tensor:
     return record("view", [x], shape=list(shape))
 
 
-def cat(tensors: Sequence[Any], dim: int = 0) -> Tensor:
-    """Joins tensors along a dim; other sizes must agree."""
-    parts = [as_tensor(t, "cat") for t in tensors]
-    if not parts:
-        raise fail(ValueError, "cat: needs at least one tensor")
-    d = resolve_dim(dim, parts[0].ndim, "cat")
-    to = result_dtype([(t.dtype, t.ndim) for t in parts], [])
-    return record("cat", [cast(t, to) for t in parts], dim=d)
-
-
-def stack(tensors: Sequence[Any], dim: int = 0) -> Tensor:
-    """Joins tensors of one shape along a new dim."""
-    parts = [as_tensor(t, "stack") for t in tensors]
-    if len({t.shape for t in parts}) != 1:
-        raise fail(ValueError, f"stack: shapes must be equal, got {[t.shape for t in parts]}")
-    d = resolve_dim(dim, parts[0].ndim + 1, "stack")
-    return cat([t.unsqueeze(d) for t in parts], d)
+def broadcast_shape(subject: str, *shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that all broadcast to, dims right-aligned."""
+    ndim = max((len(s) for s in shapes), default=0)
+    padded = [(1,) * (ndim - len(s)) + tuple(s) for s in shapes]
+    result = []
+    for sizes in zip(*padded, strict=True):
+        wide = {n for n in sizes if n != 1}
+        if len(wide) > 1:
+            raise fail(
+                ValueError, f"{subject}: shapes must broadcast, got {[tuple(s) for s in shapes]}"
+            )
+        result.append(wide.pop() if wide else 1)
+    return tuple(result)
 
 
 def slice_dims(
@@ -150,6 +144,21 @@ class Shaping(TensorBase):
             raise fail(ValueError, f"t: ndim must be at most 2, got {self.ndim}")
         return self.transpose(0, 1) if self.ndim == 2 else same(self)
 
+    def movedim(self, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+        """Dims moved to other places; the rest keep their order."""
+        given = [[d] if isinstance(d, int) else list(d) for d in (source, destination)]
+        sources, targets = ([resolve_dim(d, self.ndim, "movedim") for d in g] for g in given)
+        if len(sources) != len(targets) or any(len({*s}) != len(s) for s in (sources, targets)):
+            raise fail(
+                ValueError,
+                f"movedim: source and destination must name as many dims, each once, "
+                f"got {source} and {destination}",
+            )
+        rest = iter(d for d in range(self.ndim) if d not in sources)
+        moved = dict(zip(targets, sources, strict=True))
+        order = [moved[d] if d in moved else next(rest) for d in range(self.ndim)]
+        return self.permute(order) if order else same(self)
+
     @property
     def T(self) -> Tensor:  # noqa: N802
         """All dims in reverse order."""
@@ -184,59 +193,38 @@ class Shaping(TensorBase):
         """Itself: elements always lie in row-major order."""
         return same(self)
 
-    def narrow(self, dim: int, start: int, length: int) -> Tensor:
-        """Elements start … start + length - 1 of a dim."""
-        d = resolve_dim(dim, self.ndim, "narrow")
-        size = self.shape[d]
-        if not -size <= start <= size:
-            raise fail(IndexError, f"narrow: start must be in [{-size}, {size}], got {start}")
-        first = start + size if start < 0 else start
-        if length < 0 or first + length > size:
+    def repeat(self, *repeats: Any) -> Tensor:
+        """Copies along each dim; new dims in front."""
+        counts, shape = flatten_ints(repeats, "repeat"), self.shape
+        if len(counts) < len(shape) or any(c < 0 for c in counts):
             raise fail(
                 ValueError,
-                f"narrow: start ({first}) + length ({length}) exceeds dimension size ({size})",
+                f"repeat: needs one count of at least 0 for each of the {len(shape)} dims, "
+                f"got {counts}",
             )
-        return _slice_of(self, d, first, first + length)
+        shape = (1,) * (len(counts) - len(shape)) + shape
+        paired = [n for pair in zip(counts, shape, strict=True) for n in pair]
+        spread = view_as_shape(self, [n for size in shape for n in (1, size)])
+        joined = [c * n for c, n in zip(counts, shape, strict=True)]
+        return view_as_shape(spread.expand(paired), joined)
 
-    def split(
-        self, split_size_or_sections: int | Sequence[int], dim: int = 0
-    ) -> tuple[Tensor, ...]:
-        """Pieces of one size (the last may be smaller), or of given sizes."""
-        d = resolve_dim(dim, self.ndim, "split")
-        n = self.shape[d]
-        if isinstance(split_size_or_sections, int):
-            step = split_size_or_sections
-            if step < 1 and not (step == 0 and n == 0):
-                raise fail(ValueError, f"split: the size must be at least 1, got {step}")
-            sizes = [min(step, n - i) for i in range(0, n, step)] if n else [0]
-        else:
-            sizes = list(split_size_or_sections)
-            if sum(sizes) != n or any(s < 0 for s in sizes):
-                raise fail(ValueError, f"split: sizes {sizes} must add up to {n}")
-        pieces, start = [], 0
-        for size in sizes:
-            pieces.append(_slice_of(self, d, start, start + size))
-            start += size
-        return tuple(pieces)
+    def tile(self, *dims: Any) -> Tensor:
+        """As `repeat`, where counts left out in front are 1."""
+        counts = flatten_ints(dims, "tile")
+        return self.repeat([1] * (self.ndim - len(counts)) + counts)
 
-    def chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-        """At most `chunks` pieces of ceil(n / chunks), as in PyTorch (this is a
-        split of the global value, not the shard law)."""
-        if chunks < 1:
-            raise fail(ValueError, f"chunk: chunks must be at least 1, got {chunks}")
-        n = self.shape[resolve_dim(dim, self.ndim, "chunk")]
-        return self.split([0] * chunks if n == 0 else -(-n // chunks), dim)
-
-    def repeat_interleave(self, repeats: int, dim: int | None = None) -> Tensor:
-        """Each element (or each index of a dim) `repeats` times in a row."""
-        x = self.flatten() if dim is None else same(self)
-        d = resolve_dim(0 if dim is None else dim, x.ndim, "repeat_interleave")
-        shape = x.shape
-        wide = [*shape[: d + 1], repeats, *shape[d + 1 :]]
-        return x.unsqueeze(d + 1).expand(wide).flatten(d, d + 1)
+    def flip(self, *dims: Any) -> Tensor:
+        """Dims in reversed order of elements."""
+        given = flatten_ints(dims, "flip")
+        reversed_ = sorted({resolve_dim(d, self.ndim, "flip") for d in given})
+        if len(reversed_) != len(given):
+            raise fail(ValueError, f"flip: a dim appears more than once in {given}")
+        return record("flip", [self], dims=reversed_) if reversed_ and self.ndim else same(self)
 
 
-def _slice_of(x: TensorBase, dim: int, start: int, stop: int) -> Tensor:
+def slice_of(x: TensorBase, dim: int, start: int, stop: int, step: int = 1) -> Tensor:
+    """x[start:stop:step] along one dim."""
     starts, stops = [0] * x.ndim, list(x.shape)
-    starts[dim], stops[dim] = start, stop
-    return slice_dims(x, starts, stops, [1] * x.ndim)
+    steps = [1] * x.ndim
+    starts[dim], stops[dim], steps[dim] = start, stop, step
+    return slice_dims(x, starts, stops, steps)

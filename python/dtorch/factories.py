@@ -22,24 +22,30 @@ from dtorch._base import (
     scalar,
     wrap,
 )
+from dtorch._elementwise import cast
+from dtorch._pointwise import where
 from dtorch.dtypes import dtype as DType
 from dtorch.dtypes import scalar_dtype, to_dtype
 from dtorch.errors import PlacementError, fail, location
 from dtorch.graph import Graph
 from dtorch.mesh import DeviceMesh, get_default_device_mesh
-from dtorch.placement import Placement, Replicate, resolve_all
+from dtorch.placement import Placement, Replicate, Shard, resolve_all
 from dtorch.tensor import Tensor
 
 __all__ = [
     "arange",
     "empty",
     "empty_like",
+    "eye",
     "full",
     "full_like",
+    "linspace",
     "ones",
     "ones_like",
     "rand",
     "rand_like",
+    "randint",
+    "randint_like",
     "randn",
     "randn_like",
     "tensor",
@@ -167,6 +173,113 @@ def arange(
 def _number(value: Any) -> bool | int | float | None:
     """A bound: a number, or a tensor that is looked at."""
     return value.item() if isinstance(value, Tensor) else as_number(value)
+
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+) -> Tensor:
+    """`steps` numbers from start to end, both included, at equal distances.
+
+    >>> linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    first, last = _number(start), _number(end)
+    if first is None or last is None:
+        raise fail(TypeError, f"linspace: bounds must be numbers, got {(start, end)}")
+    count = flatten_ints([steps], "linspace")[0]
+    if count < 0:
+        raise fail(ValueError, f"linspace: steps must not be negative, got {count}")
+    d = _or_float32(dtype)
+    wide = dtypes.float32 if d.is_floating_point and d.itemsize < 8 else dtypes.float64
+    i = arange(count, device=device, device_mesh=device_mesh, placements=placements)
+    step = (last - first) / max(count - 1, 1)
+    # Counted from the nearer end, so that both ends are exact.
+    from_start = cast(i, wide) * step + first
+    from_end = last - cast(count - 1 - i, wide) * step
+    result = cast(where(i < count // 2, from_start, from_end if count > 1 else from_start), d)
+    result.requires_grad = requires_grad
+    return result
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+) -> Tensor:
+    """The matrix [n, m] with ones on its diagonal; m is n by default."""
+    sizes = flatten_ints([n, n if m is None else m], "eye")
+    _check_sizes("eye", sizes)
+    mesh, chosen = _target("eye", 2, device, device_mesh, placements)
+    rows, columns = (
+        arange(size, device_mesh=mesh)._place(mesh, [_along(p, d) for p in chosen])
+        for d, size in enumerate(sizes)
+    )
+    result = cast(rows.unsqueeze(1) == columns, _or_float32(dtype))._place(mesh, chosen)
+    result.requires_grad = requires_grad
+    return result
+
+
+def _along(placement: Placement, dim: int) -> Placement:
+    """Where positions along a dim lie, so that each device makes its part."""
+    if isinstance(placement, Shard) and placement.dim == dim:
+        return Shard(0, unit=placement.unit)
+    return Replicate()
+
+
+def randint(low: int, high: Any = None, size: Any = None, **options: Any) -> Tensor:
+    """Random integers in [low, high), int64 by default: `randint(high, size)` or
+    `randint(low, high, size)`; keywords as in `full`."""
+    if size is None and not isinstance(high, int):
+        low, high, size = 0, low, high
+    if size is None:
+        raise fail(TypeError, "randint: needs size")
+    return _randint("randint", low, high, size, **options)
+
+
+def _randint(
+    subject: str,
+    low: Any,
+    high: Any,
+    size: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+) -> Tensor:
+    sizes, bounds = flatten_ints([size], subject), flatten_ints([low, high], subject)
+    _check_sizes(subject, sizes)
+    if bounds[0] >= bounds[1]:
+        raise fail(ValueError, f"{subject}: low must be below high, got {bounds}")
+    d = dtypes.int64 if dtype is None else to_dtype(dtype)
+    counted = d if d.category == 1 else dtypes.int64
+    target = _target(subject, len(sizes), device, device_mesh, placements)
+    operands = [scalar(n, dtypes.int64) for n in (*random.next_key(), *bounds)]
+    drawn = _make("randint", operands, target, False, shape=sizes, dtype=counted.name)
+    result = cast(drawn, d)
+    result.requires_grad = requires_grad
+    return result
+
+
+def randint_like(input: Tensor, low: Any, high: Any = None, **options: Any) -> Tensor:
+    """Random integers in [low, high), or [0, low), where `input` lies."""
+    if high is None:
+        low, high = 0, low
+    return _randint("randint_like", low, high, input.shape, **_like(input, options))
 
 
 def randn(*size: Any, **options: Any) -> Tensor:

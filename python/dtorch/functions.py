@@ -1,56 +1,58 @@
-"""Free functions with the names of `Tensor`'s methods, as in PyTorch."""
+"""Free functions, as in PyTorch. Most are methods of `Tensor`, too."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from dtorch import (
+    _einsum,
+    _gathering,
+    _joining,
+    _ordering,
+    _pointwise,
+    _products,
+    _reductions,
+)
 from dtorch._base import as_tensor
-from dtorch._elementwise import binary, unary
-from dtorch._reductions import Dims, matmul
-from dtorch._shaping import cat, stack
+from dtorch._einsum import *  # noqa: F403
+from dtorch._gathering import *  # noqa: F403
+from dtorch._joining import *  # noqa: F403
+from dtorch._ordering import *  # noqa: F403
+from dtorch._pointwise import *  # noqa: F403
+from dtorch._products import *  # noqa: F403
+from dtorch._reductions import *  # noqa: F403
 from dtorch.tensor import Tensor
 
 __all__ = [
-    "abs",
-    "add",
-    "amax",
-    "amin",
-    "cat",
-    "chunk",
-    "cos",
-    "div",
-    "exp",
+    "adjoint",
+    "broadcast_to",
+    "clone",
     "flatten",
-    "floor",
+    "flip",
+    "index_put",
+    "is_floating_point",
     "is_tensor",
-    "log",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "matmul",
-    "maximum",
-    "mean",
-    "minimum",
-    "mul",
-    "neg",
+    "moveaxis",
+    "movedim",
+    "numel",
     "permute",
-    "pow",
-    "reciprocal",
-    "relu",
+    "ravel",
     "reshape",
-    "rsqrt",
-    "sigmoid",
-    "sin",
-    "split",
-    "sqrt",
-    "square",
     "squeeze",
-    "stack",
-    "sub",
-    "sum",
-    "tanh",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "tile",
     "transpose",
+    "unflatten",
     "unsqueeze",
+    *_einsum.__all__,
+    *_gathering.__all__,
+    *_joining.__all__,
+    *_ordering.__all__,
+    *_pointwise.__all__,
+    *_products.__all__,
+    *_reductions.__all__,
 ]
 
 
@@ -59,149 +61,97 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, Tensor)
 
 
-def _unary(kind: str, input: Any) -> Tensor:
-    return unary(kind, as_tensor(input, kind))
+def is_floating_point(input: Tensor) -> bool:
+    """Whether its dtype is a floating one."""
+    return input.dtype.is_floating_point
 
 
-def abs(input: Tensor) -> Tensor:
-    return _unary("abs", input)
+def numel(input: Tensor) -> int:
+    """Number of elements."""
+    return input.numel()
 
 
-def neg(input: Tensor) -> Tensor:
-    return _unary("neg", input)
+def clone(input: Any) -> Tensor:
+    """A tensor of the same value."""
+    return as_tensor(input, "clone").clone()
 
 
-def exp(input: Tensor) -> Tensor:
-    return _unary("exp", input)
+def reshape(input: Any, shape: Any) -> Tensor:
+    """The same elements under another shape; one size may be -1."""
+    return as_tensor(input, "reshape").reshape(shape)
 
 
-def log(input: Tensor) -> Tensor:
-    return _unary("log", input)
+def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Dims start_dim … end_dim as one."""
+    return as_tensor(input, "flatten").flatten(start_dim, end_dim)
 
 
-def sqrt(input: Tensor) -> Tensor:
-    return _unary("sqrt", input)
+def ravel(input: Any) -> Tensor:
+    """All dims as one."""
+    return as_tensor(input, "ravel").flatten()
 
 
-def rsqrt(input: Tensor) -> Tensor:
-    return _unary("rsqrt", input)
+def unflatten(input: Any, dim: int, sizes: Any) -> Tensor:
+    """Dim `dim` as several; one size may be -1."""
+    return as_tensor(input, "unflatten").unflatten(dim, sizes)
 
 
-def square(input: Tensor) -> Tensor:
-    return _unary("square", input)
+def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
+    """Two dims exchanged."""
+    return as_tensor(input, "transpose").transpose(dim0, dim1)
 
 
-def reciprocal(input: Tensor) -> Tensor:
-    return _unary("reciprocal", input)
+swapdims = swapaxes = transpose
 
 
-def sin(input: Tensor) -> Tensor:
-    return _unary("sin", input)
+def t(input: Any) -> Tensor:
+    """The transpose of a tensor of at most 2 dims."""
+    return as_tensor(input, "t").t()
 
 
-def cos(input: Tensor) -> Tensor:
-    return _unary("cos", input)
+def adjoint(input: Any) -> Tensor:
+    """The last two dims exchanged: numbers here are real."""
+    return as_tensor(input, "adjoint").mT
 
 
-def tanh(input: Tensor) -> Tensor:
-    return _unary("tanh", input)
+def permute(input: Any, dims: Any) -> Tensor:
+    """Dims in another order."""
+    return as_tensor(input, "permute").permute(dims)
 
 
-def sigmoid(input: Tensor) -> Tensor:
-    return _unary("sigmoid", input)
+def movedim(input: Any, source: Any, destination: Any) -> Tensor:
+    """Dims moved to other places; the rest keep their order."""
+    return as_tensor(input, "movedim").movedim(source, destination)
 
 
-def relu(input: Tensor) -> Tensor:
-    return _unary("relu", input)
+moveaxis = movedim
 
 
-def floor(input: Tensor) -> Tensor:
-    return _unary("floor", input)
+def squeeze(input: Any, dim: Any = None) -> Tensor:
+    """Without dims of size 1 (all, or those named)."""
+    return as_tensor(input, "squeeze").squeeze(dim)
 
 
-def add(input: Any, other: Any) -> Tensor:
-    return binary("add", input, other)
+def unsqueeze(input: Any, dim: int) -> Tensor:
+    """A new dim of size 1."""
+    return as_tensor(input, "unsqueeze").unsqueeze(dim)
 
 
-def sub(input: Any, other: Any) -> Tensor:
-    return binary("sub", input, other)
+def broadcast_to(input: Any, size: Any) -> Tensor:
+    """Expanded to a shape."""
+    return as_tensor(input, "broadcast_to").expand(size)
 
 
-def mul(input: Any, other: Any) -> Tensor:
-    return binary("mul", input, other)
+def tile(input: Any, dims: Any) -> Tensor:
+    """Copies along dims."""
+    return as_tensor(input, "tile").tile(dims)
 
 
-def div(input: Any, other: Any) -> Tensor:
-    return binary("div", input, other)
+def flip(input: Any, dims: Any) -> Tensor:
+    """Dims in reversed order of elements."""
+    return as_tensor(input, "flip").flip(dims)
 
 
-def pow(input: Any, exponent: Any) -> Tensor:
-    return binary("pow", input, exponent)
-
-
-def maximum(input: Any, other: Any) -> Tensor:
-    return binary("maximum", input, other)
-
-
-def minimum(input: Any, other: Any) -> Tensor:
-    return binary("minimum", input, other)
-
-
-def logical_and(input: Any, other: Any) -> Tensor:
-    return binary("logical_and", input, other)
-
-
-def logical_or(input: Any, other: Any) -> Tensor:
-    return binary("logical_or", input, other)
-
-
-def logical_not(input: Tensor) -> Tensor:
-    return as_tensor(input, "logical_not").logical_not()
-
-
-def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    return input.sum(dim, keepdim, dtype=dtype)
-
-
-def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    return input.mean(dim, keepdim, dtype=dtype)
-
-
-def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    return input.amax(dim, keepdim)
-
-
-def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    return input.amin(dim, keepdim)
-
-
-def reshape(input: Tensor, shape: Any) -> Tensor:
-    return input.reshape(shape)
-
-
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    return input.flatten(start_dim, end_dim)
-
-
-def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    return input.transpose(dim0, dim1)
-
-
-def permute(input: Tensor, dims: Any) -> Tensor:
-    return input.permute(dims)
-
-
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    return input.squeeze(dim)
-
-
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    return input.unsqueeze(dim)
-
-
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    return input.chunk(chunks, dim)
-
-
-def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    return input.split(split_size_or_sections, dim)
+def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    """input with input[indices] replaced by values, or added to."""
+    return as_tensor(input, "index_put").clone().index_put_(indices, values, accumulate)

@@ -8,9 +8,10 @@ from dtorch import arrays, dtypes
 from dtorch._base import TensorBase, check_device, host_input, same, set_tensor_class, wrap
 from dtorch._elementwise import Elementwise, cast
 from dtorch._indexing import getitem
+from dtorch._inplace import InPlace
+from dtorch._methods import Methods
 from dtorch._placing import Placing
 from dtorch._reading import Reading
-from dtorch._reductions import Reductions
 from dtorch._shaping import Shaping
 from dtorch.dtypes import dtype as DType
 from dtorch.dtypes import to_dtype
@@ -19,14 +20,14 @@ from dtorch.errors import fail
 __all__ = ["Tensor", "from_numpy", "frombuffer"]
 
 
-class Tensor(Elementwise, Shaping, Reductions, Placing, Reading):
+class Tensor(Elementwise, Shaping, Methods, InPlace, Placing, Reading):
     """A value of shape `shape`, on the host or on a device mesh.
 
     `Tensor(data)` copies a PyTorch tensor, NumPy array, DLPack producer, nested
     list or number into a host tensor, which joins any mesh as replicated. Every
     op gives what PyTorch gives on one device, for every mesh and placement.
-    Values never change; an op is recorded when called and computed when looked
-    at.
+    An op is recorded when called and computed when looked at. Values never change;
+    in-place forms and `x[i] = v` give the tensor another one.
 
     >>> t = Tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> t + 1
@@ -65,13 +66,6 @@ class Tensor(Elementwise, Shaping, Reductions, Placing, Reading):
 
     def __getitem__(self, index: Any) -> Tensor:
         return getitem(self, index)
-
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise fail(
-            TypeError,
-            "setitem: a tensor's value never changes",
-            "build a new tensor, for example with cat",
-        )
 
     # -- element type ---------------------------------------------------------
 

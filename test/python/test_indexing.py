@@ -94,9 +94,15 @@ def test_untouched_dims_keep_their_shards() -> None:
         ((..., ...), IndexError, "single ellipsis"),
         (slice(None, None, -1), ValueError, "step must be positive"),
         (slice(None, None, 0), ValueError, "step"),
-        ([0, 1], NotImplementedError, "only ints, slices"),
-        (True, NotImplementedError, "only ints, slices"),
-        ("a", NotImplementedError, "only ints, slices"),
+        ("a", IndexError, "only ints, slices"),
+        (1.0, IndexError, "only ints, slices"),
+        ([0.5], IndexError, "of integers or bools, got float32"),
+        (["a"], IndexError, "must hold integers or bools"),
+        (dtorch.Tensor([0.5]), IndexError, "of integers or bools, got float32"),
+        ([True, False], IndexError, "the shape of the mask"),
+        (dtorch.Tensor([True, False]), IndexError, "the shape of the mask"),
+        (dtorch.Tensor([True] * 4), NotImplementedError, "use where"),
+        (([0, 1], [0, 1, 2]), ValueError, "must broadcast"),
     ],
 )
 def test_bad_indices(index: Any, error: type[Exception], message: str) -> None:
@@ -106,12 +112,6 @@ def test_bad_indices(index: Any, error: type[Exception], message: str) -> None:
 
 def test_an_integer_tensor_is_an_index() -> None:
     assert torch.equal(dtorch.Tensor(data())[dtorch.Tensor(2)].to_torch(), data()[2])
-
-
-def test_values_never_change() -> None:
-    t = dtorch.Tensor([1.0, 2.0])
-    with pytest.raises(TypeError, match="never changes"):
-        t[0] = 3.0
 
 
 def test_iteration_and_length() -> None:

@@ -8,22 +8,22 @@ from typing import Any
 
 from dtorch import dtypes
 from dtorch._base import as_tensor, record, resolve_dim, scalar
-from dtorch._elementwise import cast, unary
+from dtorch._elementwise import cast
 from dtorch.dtypes import EPS, to_dtype
 from dtorch.errors import fail
+from dtorch.nn import _activations, _shapes
+from dtorch.nn._activations import *  # noqa: F403
+from dtorch.nn._shapes import *  # noqa: F403
 from dtorch.tensor import Tensor
 
 __all__ = [
     "embedding",
-    "gelu",
     "linear",
-    "relu",
     "rms_norm",
     "scaled_dot_product_attention",
-    "sigmoid",
-    "silu",
     "softmax",
-    "tanh",
+    *_activations.__all__,
+    *_shapes.__all__,
 ]
 
 CONTEXT_PARALLEL_AXES = ("ulysess_cp", "ulysses_cp", "ring_cp")
@@ -64,33 +64,6 @@ def embedding(
     if weight.ndim != 2:
         raise fail(ValueError, f"embedding: weight must have 2 dims, got shape {weight.shape}")
     return record("embedding", [weight, indices])
-
-
-def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(x, 0)."""
-    return unary("relu", input)
-
-
-def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * sigmoid(x)."""
-    return unary("silu", input)
-
-
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x times the normal distribution function of x."""
-    if approximate != "none":
-        raise fail(NotImplementedError, f"gelu: approximate={approximate!r} is not available")
-    return unary("gelu", input)
-
-
-def sigmoid(input: Tensor) -> Tensor:
-    """1 / (1 + exp(-x))."""
-    return unary("sigmoid", input)
-
-
-def tanh(input: Tensor) -> Tensor:
-    """Hyperbolic tangent."""
-    return unary("tanh", input)
 
 
 def softmax(
