@@ -252,7 +252,7 @@ def _where_samples() -> Iterator[Sample]:
     def where(api: Any, attrs: dict[str, Any], *values: Any) -> Any:
         return api.where(*values)
 
-    shapes = {
+    shapes: dict[str, list[tuple[tuple[int, ...], ...]]] = {
         "": [(s, s, s) for s in _ELEMENTWISE_SHAPES],
         "_row": [((6, 4), (4,), (6, 1)), ((5, 3), (3,), (5, 1)), ((1, 7), (7,), (1, 1))],
     }

@@ -117,6 +117,10 @@ TEST(RuleRows, AttributesNameDims) {
   EXPECT_EQ(rowsOf(rule),
             (Rows{"R->R", "S(0)->P", "S(1)->S(1)", "S(2)->P", "P->P"}));
 
+  // Reduced, but whole.
+  EXPECT_EQ(
+      rowsOf(bind("... -> ... ; reduce: [dims]=none", {{2, 3, 4}}, attrs)),
+      (Rows{"R->R", "S(1)->S(1)"}));
   auto error = [&](std::vector<int64_t> dims) {
     return errorOf([&] { bind(sum, {{2, 3}}, {{"dims", dims}}); });
   };
