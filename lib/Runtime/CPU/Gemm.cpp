@@ -23,9 +23,10 @@ namespace {
 
 /// Long sums are taken in pieces: the error of one running sum grows with its
 /// length, and oneDNN's kernels keep one over all of k.
-constexpr int64_t pieceLength = 128;
-/// Panels keep the part of c that is added to within the second cache.
-constexpr int64_t panelBytes = 128 * 1024, smallestPanel = 256;
+constexpr int64_t pieceLength = 192;
+/// Of wide results a panel of columns at a time is summed up, so that what a
+/// piece adds to is still in a cache.
+constexpr int64_t panelColumns = 2048;
 
 /// Never destroyed: device threads end after other static objects.
 dnnl::engine &engine() {
@@ -46,11 +47,6 @@ std::vector<int64_t> piecesOf(int64_t k) {
     begins.push_back(k * i / count / 16 * 16);
   begins.push_back(k);
   return begins;
-}
-
-int64_t panelOf(int64_t m, int64_t n) {
-  int64_t width = panelBytes / 4 / std::max<int64_t>(m, 1) / 64 * 64;
-  return std::min(n, std::max(width, smallestPanel));
 }
 
 dnnl::matmul::primitive_desc describe(int64_t m, int64_t n, int64_t k,
@@ -80,7 +76,7 @@ Gemm::Gemm(int64_t m, int64_t n, int64_t k, bool transposed)
   // oneDNN plans for the number of threads it sees here.
   OneThread oneThread;
   std::vector<int64_t> begins = piecesOf(k);
-  int64_t panel = begins.size() > 2 ? panelOf(m, n) : n;
+  int64_t panel = begins.size() > 2 ? std::min(n, panelColumns) : n;
   int64_t bRow = transposed ? 1 : n, bColumn = transposed ? k : 1;
   for (int64_t column = 0; column < n; column += panel)
     for (size_t i = 0; i + 1 < begins.size(); ++i) {
