@@ -264,21 +264,25 @@ def from_places(places: np.ndarray[Any, Any]) -> Tensor:
 
 
 def masked_select(input: Any, mask: Any) -> Tensor:
-    """Not available: the result's shape would depend on values."""
-    raise _depends_on_values("masked_select")
+    """The elements where a bool mask holds, in one dim; both broadcast. The mask is
+    looked at: the result's shape depends on it."""
+    x, chosen = as_tensor(input, "masked_select"), as_tensor(mask, "masked_select")
+    if chosen.dtype is not dtypes.bool_:
+        raise fail(TypeError, f"masked_select: mask must be bool, got {chosen.dtype.name}")
+    shape = broadcast_shape("masked_select", x.shape, chosen.shape)
+    flat = view_as_shape(x.expand(shape), [math.prod(shape)])
+    places = np.flatnonzero(np.broadcast_to(chosen.numpy(), shape))
+    return select_rows(flat, 0, from_places(places))
 
 
-def nonzero(input: Any, *, as_tuple: bool = False) -> Tensor:
-    """Not available: the result's shape would depend on values."""
-    raise _depends_on_values("nonzero")
-
-
-def _depends_on_values(subject: str) -> Exception:
-    return fail(
-        NotImplementedError,
-        f"{subject}: the result's shape would depend on values",
-        "use where() or masked_fill(), which keep the shape",
-    )
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """The places of elements that are not 0: a row each, or a tensor per dim. The
+    input is looked at: the result's shape depends on it."""
+    x = as_tensor(input, "nonzero")
+    values = cast(x, dtypes.bool_).numpy()
+    if as_tuple:
+        return tuple(from_places(p) for p in np.nonzero(np.atleast_1d(values)))
+    return from_places(np.argwhere(values))
 
 
 def _triangle(kind: str, input: Any, diagonal: int) -> Tensor:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dtorch import arrays, dtypes
-from dtorch._base import TensorBase, as_tensor
+from dtorch._base import TensorBase, as_tensor, same
 from dtorch._elementwise import binary
 from dtorch._gathering import from_places, select_rows
 from dtorch._pointwise import where
@@ -45,16 +45,21 @@ class Picked:
 
 
 def getitem(x: TensorBase, index: Any) -> Tensor:
-    """x[index], positions being global."""
-    picked = parse(x.shape, index)
-    if picked.mask is not None:
-        raise fail(
-            NotImplementedError,
-            "index: a bool tensor would give a shape that depends on values",
-            "use where() or masked_fill(), or a list or array of bools",
-        )
+    """x[index], positions being global. A bool tensor in the index is looked at:
+    the result's shape depends on it."""
+    picked = parse(x.shape, looked_at(index))
     part = picked.slice(x)
     return take(part, picked.tensors) if picked.tensors else part
+
+
+def looked_at(index: Any) -> Any:
+    """The index with the values of bool tensors."""
+    if isinstance(index, tuple):
+        return tuple(looked_at(item) for item in index)
+    if isinstance(index, TensorBase) and index.dtype is dtypes.bool_:
+        mask = same(index)
+        return mask.numpy() if mask.ndim else bool(mask)
+    return index
 
 
 def parse(shape: tuple[int, ...], index: Any) -> Picked:

@@ -135,6 +135,18 @@ class Methods(TensorBase):
     def __rmatmul__(self, other: Any) -> Any:
         return _products.matmul(other, self)
 
+    def softmax(self, dim: int, dtype: Any = None) -> Any:
+        """exp(x) / sum(exp(x)) over a dim."""
+        from dtorch.nn.functional import softmax
+
+        return softmax(self, dim, dtype=dtype)
+
+    def log_softmax(self, dim: int, dtype: Any = None) -> Any:
+        """log(softmax(x)) over a dim."""
+        from dtorch.nn.functional import log_softmax
+
+        return log_softmax(self, dim, dtype=dtype)
+
     def new_full(self, size: Any, fill_value: Any, **options: Any) -> Any:
         """A tensor of one value with this dtype, on this mesh."""
         from dtorch.factories import full

@@ -255,8 +255,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Tensor:
     if input is None or other is None:
         raise fail(
             NotImplementedError,
-            "where: the positions of true elements have a shape that depends on values",
-            "give input and other",
+            "where: needs input and other",
+            "the places of true elements are nonzero(condition, as_tuple=True)",
         )
     chosen = as_tensor(condition, "where")
     if chosen.dtype is not dtypes.bool_:

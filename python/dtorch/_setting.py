@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dtorch._base import TensorBase, as_number, as_tensor, record
 from dtorch._elementwise import cast
 from dtorch._gathering import filled
-from dtorch._indexing import Picked, parse, place
+from dtorch._indexing import Picked, looked_at, parse, place
 from dtorch._pointwise import where
 from dtorch._shaping import view_as_shape
 from dtorch.errors import fail
@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 
 
 def setitem(x: TensorBase, index: Any, value: Any, accumulate: bool = False) -> Tensor:
-    """x with x[index] replaced by `value` (or added to), which broadcasts there."""
+    """x with x[index] replaced by `value` (or added to), which broadcasts there.
+
+    With a bool tensor the value usually has one element, or the dims after the
+    mask; one with an element for each true place makes the mask be looked at.
+    """
     picked = parse(x.shape, index)
     number = as_number(value)
     if number is None:
         source = cast(as_tensor(value, "setitem"), x.dtype)
     else:
         source = filled(x, int(number) if x.dtype.category == 1 else number, ())
+    if picked.mask is not None and not _fits_mask(picked, source):
+        picked = parse(x.shape, looked_at(index))
     if picked.mask is not None:
         part = _masked(picked.slice(x), picked.mask, source, accumulate)
     elif picked.tensors:
@@ -68,23 +74,20 @@ def _update(x: TensorBase, picked: Picked, part: Tensor) -> Tensor:
     )
 
 
+def _fits_mask(picked: Picked, value: Tensor) -> bool:
+    """Whether a value can be written without knowing the true places."""
+    assert picked.mask is not None
+    first, mask = picked.mask
+    after = len(picked.shape) - first - mask.ndim
+    leading = value.shape[: max(0, value.ndim - after)]
+    return value.numel() == 1 or (first == 0 and all(n == 1 for n in leading))
+
+
 def _masked(part: Tensor, mask: tuple[int, TensorBase], value: Tensor, accumulate: bool) -> Tensor:
     first, chosen = mask
-    before, after = first, part.ndim - first - chosen.ndim
-    rest = list(part.shape[part.ndim - after :]) if after else []
-    extra = value.ndim - after
-    if before or extra > 1 or (extra == 1 and value.shape[0] != 1):
-        if value.numel() != 1:
-            raise fail(
-                NotImplementedError,
-                "setitem: with a bool tensor, value must have one element or the dims after "
-                f"the mask, {tuple(rest)}, got shape {value.shape}",
-                "use where() or masked_fill()",
-            )
-        value = view_as_shape(value, [])
-    elif extra == 1:
-        value = view_as_shape(value, value.shape[1:])
-    flags = view_as_shape(chosen, [*chosen.shape, *[1] * after])
+    rest = part.shape[first + chosen.ndim :]
+    value = view_as_shape(value, []) if value.numel() == 1 else _broadcast(value, list(rest))
+    flags = view_as_shape(chosen, [*chosen.shape, *[1] * len(rest)])
     return where(flags, part + value if accumulate else value, part)
 
 

@@ -21,23 +21,27 @@ from dtorch._ordering import *  # noqa: F403
 from dtorch._pointwise import *  # noqa: F403
 from dtorch._products import *  # noqa: F403
 from dtorch._reductions import *  # noqa: F403
+from dtorch.nn.functional import dropout, log_softmax, softmax
 from dtorch.tensor import Tensor
 
 __all__ = [
     "adjoint",
     "broadcast_to",
     "clone",
+    "dropout",
     "flatten",
     "flip",
     "index_put",
     "is_floating_point",
     "is_tensor",
+    "log_softmax",
     "moveaxis",
     "movedim",
     "numel",
     "permute",
     "ravel",
     "reshape",
+    "softmax",
     "squeeze",
     "swapaxes",
     "swapdims",
