@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Configures (when needed) and builds build/, which installs the native module
-# in place, beside python/dtorch:   utils/build.sh [ninja arguments]
+# in place, beside python/dtorch:   utils/build.sh [targets]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build
 export CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
-# The module is built for one Python; another python3 on PATH starts afresh.
+# A folder configured for another python3, or before the clone was moved, starts
+# afresh.
 python=$(python3 -c 'import sys; print(sys.executable)')
-if ! grep -qsx "Python_EXECUTABLE:[A-Z]*=$python" "$build/CMakeCache.txt"; then
+cache=$build/CMakeCache.txt
+if ! { grep -qsx "Python_EXECUTABLE:[A-Z]*=$python" "$cache" &&
+  grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; }; then
   rm -rf "$build"
 fi
 
@@ -16,7 +19,7 @@ mkdir -p "$build"
 log=$build/build.log
 if ! {
   { [ -f "$build/build.ninja" ] || bash "$root/utils/configure.sh" "$build"; } >"$log" 2>&1 &&
-    { ninja -C "$build" -n | grep -q 'no work to do' ||
+    { ninja -C "$build" -n "$@" | grep -q 'no work to do' ||
       echo "set-up: building (log: build/build.log)" >&2; } &&
     ninja -C "$build" "$@" >>"$log" 2>&1
 }; then

@@ -103,7 +103,7 @@ def check_passes(files: list[str]) -> list[str]:
 def check_environment(files: list[str]) -> list[str]:
     page = (ROOT / "docs" / "debugging.md").read_text()
     explained = set(re.findall(r"`(DTORCH_\w+)`", page))
-    read = re.compile(r"""(?:getenv\(|environ(?:\.get\(|\.setdefault\(|\[)\s*)["'](DTORCH_\w+)""")
+    read = re.compile(r"""["'](DTORCH_[A-Z_]+)["']""")
     used = {
         (variable, name)
         for name in files

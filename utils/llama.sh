@@ -4,5 +4,5 @@
 # --no-reference (see utils/llama.py).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-bash "$root/utils/setup.sh"
+bash "$root/utils/setup.sh" _dtorch dtorch-opt dtorch-run  # not the tests
 exec python3 "$root/utils/llama.py" "$@"

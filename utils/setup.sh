@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a Debian 12 machine ready: packages, build, `import dtorch` from anywhere.
-#   utils/setup.sh [--packages-only]
+#   utils/setup.sh [--packages-only | ninja targets]
 # It looks at what is there instead of remembering what it did, so a second call
 # takes about a second, and a half-done first one is completed.
 set -euo pipefail
@@ -91,5 +91,5 @@ link_python_package() {
 install_debian_packages
 install_python_packages
 [ "${1:-}" = --packages-only ] && exit 0
-bash "$root/utils/build.sh"
+bash "$root/utils/build.sh" "$@"
 link_python_package

@@ -102,4 +102,4 @@ def generate(model, ids: list[int], max_new_tokens: int, stop_ids: set[int]):
 
 def _run_torch_side(*arguments) -> None:
     command = [sys.executable, "-m", "dtorch.testing.smollm2_torch", *map(str, arguments)]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, env={**os.environ, "TQDM_DISABLE": "1"})

@@ -118,9 +118,6 @@ def _patch_rotary(model) -> None:
 
 
 if __name__ == "__main__":
-    import transformers
-
-    transformers.logging.disable_progress_bar()
     if sys.argv[1] == "convert":
         convert(Path(sys.argv[2]))
     else:
