@@ -1,6 +1,6 @@
 //===- Binary.cpp - elementwise arithmetic of two tensors -----------------===//
 #include "dtorch/Runtime/CPU/Broadcast.h"
-#include "dtorch/Runtime/CPU/Math.h"
+#include "dtorch/Runtime/CPU/Elementary.h"
 
 namespace dtorch::cpu {
 
@@ -22,17 +22,54 @@ template <typename T> T integerPower(T x, T exponent) {
   return result;
 }
 
-/// Common exponents are computed as PyTorch does, exactly where possible.
-template <typename T> T power(T x, T exponent) {
-  if (exponent == T(2))
-    return x * x;
-  if (exponent == T(0.5))
-    return std::sqrt(x);
-  if (exponent == T(3))
-    return x * x * x;
-  if (exponent == T(-1))
-    return T(1) / x;
-  return std::pow(x, exponent);
+struct FloatPower {
+  float operator()(float x, float y) const { return fastPower(x, y); }
+  bool isRare(float x, float y) const {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    return !(x > 0 && x < infinity && std::abs(y) < infinity);
+  }
+  float exact(float x, float y) const { return std::pow(x, y); }
+};
+
+template <typename T, typename F>
+void mapAll(const T *x, T *y, int64_t n, F f) {
+  for (int64_t i = 0; i < n; ++i)
+    y[i] = convert<T>(f(convert<Compute<T>>(x[i])));
+}
+
+/// The common exponents, exactly where possible, as PyTorch has them. Returns
+/// whether it is one of them.
+template <typename T>
+bool commonPower(Compute<T> exponent, const T *x, T *y, int64_t n) {
+  using C = Compute<T>;
+  if (exponent == C(2))
+    mapAll(x, y, n, [](C v) { return v * v; });
+  else if (exponent == C(3))
+    mapAll(x, y, n, [](C v) { return v * v * v; });
+  else if (exponent == C(0.5))
+    mapAll(x, y, n, [](C v) { return std::sqrt(v); });
+  else if (exponent == C(-1))
+    mapAll(x, y, n, [](C v) { return C(1) / v; });
+  else
+    return false;
+  return true;
+}
+
+template <typename T> PreparedKernel powerOf(const BroadcastLoops<2> &loops) {
+  using C = Compute<T>;
+  PreparedKernel any;
+  if constexpr (std::is_same_v<C, float>)
+    any = broadcast<T, T>(loops, FloatPower());
+  else
+    any = broadcast<T, T>(loops, [](C x, C y) { return std::pow(x, y); });
+  if (!loops.sizes.empty() || !loops.moves[0] || loops.moves[1] || loops.empty)
+    return any;
+  // One exponent for all elements.
+  return [any, loops](const void *const *inputs, void *const *outputs) {
+    C exponent = convert<C>(*in<T>(inputs, 1));
+    if (!commonPower(exponent, in<T>(inputs, 0), out<T>(outputs), loops.inner))
+      any(inputs, outputs);
+  };
 }
 
 template <typename T>
@@ -66,7 +103,7 @@ PreparedKernel arithmeticOf(const std::string &kind,
       return broadcast<T, T>(loops, [](C a, C b) { return a * b; });
     if (kind == "pow") {
       if constexpr (isFloat<T>)
-        return broadcast<T, T>(loops, [](C a, C b) { return power(a, b); });
+        return powerOf<T>(loops);
       else
         return broadcast<T, T>(loops,
                                [](C a, C b) { return integerPower(a, b); });
@@ -76,7 +113,8 @@ PreparedKernel arithmeticOf(const std::string &kind,
 }
 
 /// Division has a floating result, also of integers (fp32 then).
-template <typename T> PreparedKernel divisionOf(const BroadcastLoops<2> &loops) {
+template <typename T>
+PreparedKernel divisionOf(const BroadcastLoops<2> &loops) {
   using C = Compute<T>;
   if constexpr (isFloat<T>)
     return broadcast<T, T>(loops, [](C a, C b) { return a / b; });

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dtorch/Runtime/CPU/Broadcast.h"
-
-#include <cmath>
+#include "dtorch/Runtime/CPU/Elementary.h"
 
 namespace dtorch::cpu {
 namespace {
@@ -27,17 +26,14 @@ struct FloorDivide {
   template <typename T> static T ofNegated(T a) {
     return T(0) - std::make_unsigned_t<T>(a); // wraps for the least number
   }
-  /// The quotient of a less its remainder, which is near an integer.
-  template <typename T> static T ofFloats(T a, T b) {
-    if (b == 0)
-      return a / b;
-    T rest = std::fmod(a, b), quotient = (a - rest) / b;
-    if (rest != 0 && (b < 0) != (rest < 0))
-      quotient -= 1;
-    if (quotient == 0)
-      return std::copysign(T(0), a / b);
+  /// The quotient of a less its remainder is near an integer.
+  template <typename T> static T ofFloats(T a, T b, T rest) {
+    T quotient = (a - rest) / b;
+    quotient -= rest != 0 && (b < 0) != (rest < 0) ? T(1) : T(0);
     T floor = std::floor(quotient);
-    return quotient - floor > T(0.5) ? floor + 1 : floor;
+    floor += quotient - floor > T(0.5) ? T(1) : T(0);
+    T result = quotient == 0 ? std::copysign(T(0), a / b) : floor;
+    return b == 0 ? a / b : result;
   }
 };
 
@@ -48,8 +44,7 @@ struct Remainder {
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
   template <typename T> static T ofNegated(T) { return 0; }
-  template <typename T> static T ofFloats(T a, T b) {
-    T rest = std::fmod(a, b);
+  template <typename T> static T ofFloats(T, T b, T rest) {
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
 };
@@ -58,14 +53,26 @@ struct Fmod {
   static constexpr const char *name = "fmod";
   template <typename T> static T ofIntegers(T a, T b) { return a % b; }
   template <typename T> static T ofNegated(T) { return 0; }
-  template <typename T> static T ofFloats(T a, T b) { return std::fmod(a, b); }
+  template <typename T> static T ofFloats(T, T, T rest) { return rest; }
+};
+
+template <typename Op> struct OfFloats {
+  float operator()(float a, float b) const {
+    return Op::ofFloats(a, b, Rest(a, b).value);
+  }
+  bool isRare(float a, float b) const { return !Rest(a, b).exact; }
+  float exact(float a, float b) const {
+    return Op::ofFloats(a, b, std::fmod(a, b));
+  }
 };
 
 template <typename Op, typename T>
 PreparedKernel divide(const BroadcastLoops<2> &loops) {
-  if constexpr (isFloat<T>)
+  if constexpr (std::is_same_v<T, double>)
     return broadcast<T, T>(
-        loops, [](Compute<T> a, Compute<T> b) { return Op::ofFloats(a, b); });
+        loops, [](T a, T b) { return Op::ofFloats(a, b, std::fmod(a, b)); });
+  else if constexpr (isFloat<T>)
+    return broadcast<T, T>(loops, OfFloats<Op>());
   else
     return broadcast<T, T>(loops, [](T a, T b) -> T {
       if (b == 0)

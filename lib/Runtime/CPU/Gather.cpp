@@ -75,6 +75,18 @@ bool covers(const Box &whole, const Box &part, size_t d) {
 
 template <typename Word, typename Index>
 PreparedKernel gatherOf(const IndexLoops &loops) {
+  if (loops.range.isWhole())
+    return [loops](const void *const *inputs, void *const *outputs) {
+      const Index *index = in<Index>(inputs, 1);
+      loops.forEach([&](int64_t i, int64_t from) {
+        loops.range.check(index + i, loops.run);
+        const Word *x = in<Word>(inputs, 0) + from;
+        Word *y = out<Word>(outputs) + i;
+        for (int64_t j = 0; j < loops.run; ++j)
+          y[j] = x[j * loops.runStep +
+                   loops.range.wrap(index[i + j]) * loops.stride];
+      });
+    };
   return [loops](const void *const *inputs, void *const *outputs) {
     const Word *x = in<Word>(inputs, 0);
     const Index *index = in<Index>(inputs, 1);
@@ -135,6 +147,15 @@ template <typename T> void addTo(T &sum, T value) {
         Compute<T>(convert<Compute<T>>(sum) + convert<Compute<T>>(value)));
 }
 
+/// As addTo, of a product.
+template <typename T> void multiplyInto(T &product, T value) {
+  if constexpr (std::is_same_v<T, bool>)
+    product = product & value;
+  else
+    product = convert<T>(Compute<T>(convert<Compute<T>>(product) *
+                                    convert<Compute<T>>(value)));
+}
+
 /// The input's box is the result's; of index and src, whose boxes are one, the
 /// part that the result's box covers is used.
 Box scatteredPart(const KernelSpec &spec) {
@@ -169,10 +190,10 @@ PreparedKernel prepareScatter(const KernelSpec &spec) {
     return doNothing();
   IndexLoops loops("scatter", index, part, result, spec.attrs.getInt("dim"));
   size_t bytes = result.box.numElements() * itemSize(result.dtype);
-  bool add = spec.attrs.getString("reduce") == "add";
+  std::string reduce = spec.attrs.getString("reduce");
   return dispatchIndex("scatter", index.dtype, [&](auto number) {
     using Index = typename decltype(number)::type;
-    if (!add)
+    if (reduce == "none")
       return dispatchWord(result.dtype, [&](auto tag) {
         using T = typename decltype(tag)::type;
         return scatterOf<T, Index>(loops, bytes,
@@ -180,7 +201,11 @@ PreparedKernel prepareScatter(const KernelSpec &spec) {
       });
     return dispatch(result.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      return scatterOf<T, Index>(loops, bytes, addTo<T>);
+      if (reduce == "multiply")
+        return scatterOf<T, Index>(
+            loops, bytes, [](T &to, T value) { multiplyInto(to, value); });
+      return scatterOf<T, Index>(loops, bytes,
+                                 [](T &to, T value) { addTo(to, value); });
     });
   });
 }

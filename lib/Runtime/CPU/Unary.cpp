@@ -1,6 +1,6 @@
 //===- Unary.cpp - elementwise functions of one tensor --------------------===//
+#include "dtorch/Runtime/CPU/Elementary.h"
 #include "dtorch/Runtime/CPU/Kernel.h"
-#include "dtorch/Runtime/CPU/Math.h"
 
 namespace dtorch::cpu {
 namespace {
@@ -13,6 +13,41 @@ PreparedKernel map(int64_t n, F f) {
     for (int64_t i = 0; i < n; ++i)
       y[i] = convert<Out>(f(convert<Compute<Out>>(x[i])));
   };
+}
+
+struct Sine {
+  static float fast(float x) { return fastSin(x); }
+  template <typename C> static C exact(C x) { return std::sin(x); }
+};
+struct Cosine {
+  static float fast(float x) { return fastCos(x); }
+  template <typename C> static C exact(C x) { return std::cos(x); }
+};
+
+/// In fp32, chunk by chunk; a chunk with huge elements has them done again.
+template <typename In, typename T, typename F>
+PreparedKernel mapTurns(int64_t n) {
+  if constexpr (std::is_same_v<T, double>)
+    return map<In, T>(n, [](T x) { return F::exact(x); });
+  else
+    return [n](const void *const *inputs, void *const *outputs) {
+      constexpr int64_t chunk = 1024;
+      for (int64_t begin = 0; begin < n; begin += chunk) {
+        const In *x = in<In>(inputs, 0) + begin;
+        T *y = out<T>(outputs) + begin;
+        int64_t count = std::min(chunk, n - begin);
+        int huge = 0;
+        for (int64_t i = 0; i < count; ++i) {
+          float value = convert<float>(x[i]);
+          y[i] = convert<T>(F::fast(value));
+          huge |= int(std::abs(value) > QuarterTurns::limit);
+        }
+        for (int64_t i = 0; huge && i < count; ++i)
+          if (float value = convert<float>(x[i]);
+              std::abs(value) > QuarterTurns::limit)
+            y[i] = convert<T>(F::exact(value));
+      }
+    };
 }
 
 /// A predicate: f sees the operand's own type.
@@ -84,7 +119,7 @@ PreparedKernel prepareFloat(const std::string &kind, int64_t n) {
   if (kind == "exp")
     return map<In, T>(n, [](C x) { return fastExp(x); });
   if (kind == "log")
-    return map<In, T>(n, [](C x) { return std::log(x); });
+    return map<In, T>(n, [](C x) { return fastLog(x); });
   if (kind == "sqrt")
     return map<In, T>(n, [](C x) { return std::sqrt(x); });
   if (kind == "rsqrt")
@@ -92,31 +127,29 @@ PreparedKernel prepareFloat(const std::string &kind, int64_t n) {
   if (kind == "reciprocal")
     return map<In, T>(n, [](C x) { return C(1) / x; });
   if (kind == "sin")
-    return map<In, T>(n, [](C x) { return std::sin(x); });
+    return mapTurns<In, T, Sine>(n);
   if (kind == "cos")
-    return map<In, T>(n, [](C x) { return std::cos(x); });
+    return mapTurns<In, T, Cosine>(n);
   if (kind == "tanh")
-    return map<In, T>(n, [](C x) { return std::tanh(x); });
+    return map<In, T>(n, [](C x) { return fastTanh(x); });
   if (kind == "sigmoid")
     return map<In, T>(n, [](C x) { return sigmoid(x); });
   if (kind == "silu")
     return map<In, T>(n, [](C x) { return silu(x); });
   if (kind == "log2")
-    return map<In, T>(n, [](C x) { return std::log2(x); });
+    return map<In, T>(n, [](C x) { return fastLog2(x); });
   if (kind == "log10")
-    return map<In, T>(n, [](C x) { return std::log10(x); });
+    return map<In, T>(n, [](C x) { return fastLog10(x); });
   if (kind == "log1p")
-    return map<In, T>(n, [](C x) { return std::log1p(x); });
+    return map<In, T>(n, [](C x) { return fastLog1p(x); });
   if (kind == "expm1")
-    return map<In, T>(n, [](C x) { return std::expm1(x); });
+    return map<In, T>(n, [](C x) { return fastExpm1(x); });
   if (kind == "asin")
     return map<In, T>(n, [](C x) { return std::asin(x); });
   if (kind == "erf")
-    return map<In, T>(n, [](C x) { return std::erf(x); });
+    return map<In, T>(n, [](C x) { return fastErf(x); });
   if (kind == "gelu") // the exact form, with erf
-    return map<In, T>(n, [](C x) {
-      return C(0.5) * x * (C(1) + std::erf(x * C(0.70710678118654752440)));
-    });
+    return map<In, T>(n, [](C x) { return gelu(x); });
   return nullptr;
 }
 

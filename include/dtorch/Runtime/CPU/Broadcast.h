@@ -49,6 +49,12 @@ template <size_t N> struct BroadcastLoops {
 extern template struct BroadcastLoops<2>;
 extern template struct BroadcastLoops<3>;
 
+/// A function that is fast but for operands for which `isRare`; those take
+/// `exact`. Loops over the
+/// others vectorise.
+template <typename F>
+concept HasRareOperands = requires(const F &f) { f.isRare(0.0f, 0.0f); };
+
 /// y = f(a, b) over one inner run. Three loops, so that each vectorises.
 template <typename T, typename Out, typename F>
 void runInner(const T *a, const T *b, Out *y, int64_t n, bool aMoves,
@@ -68,6 +74,15 @@ void runInner(const T *a, const T *b, Out *y, int64_t n, bool aMoves,
     Out value = f(*a, *b);
     for (int64_t i = 0; i < n; ++i)
       y[i] = value;
+  }
+  if constexpr (HasRareOperands<F>) {
+    int found = 0;
+    for (int64_t i = 0; i < n; ++i)
+      found |= int(f.isRare(a[aMoves ? i : 0], b[bMoves ? i : 0]));
+    for (int64_t i = 0; found && i < n; ++i)
+      if (T left = a[aMoves ? i : 0], right = b[bMoves ? i : 0];
+          f.isRare(left, right))
+        y[i] = f.exact(left, right);
   }
 }
 

@@ -17,11 +17,24 @@ struct IndexRange {
       : op(op), n(tensor.global[dim]), begin(tensor.box.offset[dim]),
         size(tensor.box.size[dim]) {}
 
+  bool isWhole() const { return size == n; }
+  int64_t wrap(int64_t index) const { return index < 0 ? index + n : index; }
+
+  /// Throws the error of the first index outside [-n, n); vectorises.
+  template <typename Index>
+  void check(const Index *index, int64_t count) const {
+    int outside = 0;
+    for (int64_t i = 0; i < count; ++i)
+      outside |= int(index[i] < -n) | int(index[i] >= n);
+    for (int64_t i = 0; outside && i < count; ++i)
+      place(index[i]);
+  }
+
   /// The place within the box, or one outside [0, size).
   int64_t place(int64_t index) const {
     if (index < -n || index >= n)
       throwOutside(op, index, n);
-    return (index < 0 ? index + n : index) - begin;
+    return wrap(index) - begin;
   }
   bool holds(int64_t place) const { return place >= 0 && place < size; }
 };
