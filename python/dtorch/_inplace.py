@@ -15,6 +15,7 @@ from dtorch._base import TensorBase, as_number, as_tensor, same
 from dtorch._elementwise import binary, cast
 from dtorch._gathering import filled
 from dtorch.errors import fail
+from dtorch.placement import Replicate
 
 if TYPE_CHECKING:
     from dtorch.tensor import Tensor
@@ -44,7 +45,9 @@ def _placed_as(x: TensorBase, value: Tensor) -> Tensor:
     """A value where x lies; axes that are pending on either side stay as they are,
     and a host tensor moves to the mesh of what it met."""
     if x.device_mesh != value.device_mesh:
-        return value if x.is_host else value.redistribute(x.device_mesh, x.placements)
+        # What comes from the host is whole: nothing of it is pending.
+        whole = [Replicate() if p.is_partial() else p for p in x.placements]
+        return value if x.is_host else value.redistribute(x.device_mesh, whole)
     pairs = zip(value.placements, x.placements, strict=True)
     wanted = [p if p.is_partial() or q.is_partial() else q for p, q in pairs]
     return value if wanted == value.placements else value.redistribute(placements=wanted)
