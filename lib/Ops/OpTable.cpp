@@ -3,6 +3,7 @@
 #include "dtorch/Ops/OpTable.h"
 
 #include "Rules.h"
+#include "dtorch/Sharding/TensorSize.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -88,7 +89,9 @@ std::vector<TensorType> dtorch::inferTypes(const OpCall &call) {
   std::string_view dtype =
       call.op->kinds.empty() ? call.op->resultDType : kindOf(call).resultDType;
   std::vector<TensorType> types;
-  for (Shape &shape : rule.resultShapes)
+  for (Shape &shape : rule.resultShapes) {
+    checkSize(shape);
     types.push_back({std::move(shape), resultDType(call, dtype)});
+  }
   return types;
 }

@@ -50,6 +50,8 @@ private:
   void verifyFunction() {
     instruction = -1;
     written.assign(function->buffers.size(), false);
+    check(function->arenaBytes >= 0,
+          "has an arena of " + std::to_string(function->arenaBytes) + " bytes");
     std::set<int64_t> arguments, results;
     for (size_t i = 0; i < function->buffers.size(); ++i)
       verifyBuffer(i, arguments, results);
@@ -89,8 +91,7 @@ private:
                 ", which another buffer is, too");
       return;
     case Kind::Arena:
-      check(buffer.offset >= 0 && buffer.offset % 64 == 0 &&
-                buffer.offset + bytes <= function->arenaBytes,
+      check(fits(buffer.offset, bytes),
             bufferName(i) + " (" + std::to_string(bytes) + " bytes at " +
                 std::to_string(buffer.offset) +
                 ") does not lie aligned to 64 in the " + "arena of " +
@@ -114,6 +115,12 @@ private:
     }
     }
     fail(bufferName(i) + " has an unknown kind");
+  }
+
+  /// Whether a range lies in the arena, aligned.
+  bool fits(int64_t offset, int64_t bytes) const {
+    return offset >= 0 && offset % 64 == 0 && offset <= function->arenaBytes &&
+           bytes <= function->arenaBytes - offset;
   }
 
   int64_t rootOf(int64_t i) const {
@@ -208,8 +215,7 @@ private:
           "calls function " + std::to_string(in.callee) +
               ", which does not stand before it");
     const ProgramFunction &callee = program.functions[in.callee];
-    check(in.offset >= 0 && in.offset % 64 == 0 &&
-              in.offset + callee.arenaBytes <= function->arenaBytes,
+    check(fits(in.offset, callee.arenaBytes),
           "the arena of '" + callee.name + "' (" +
               std::to_string(callee.arenaBytes) + " bytes at " +
               std::to_string(in.offset) + ") does not lie in its own (" +

@@ -2,6 +2,7 @@
 
 #include "dtorch/Sharding/Mesh.h"
 
+#include "dtorch/Sharding/TensorSize.h"
 #include "dtorch/Support/Error.h"
 
 #include <algorithm>
@@ -27,6 +28,17 @@ std::string dtorch::toString(std::span<const int64_t> shape) {
 // Construction
 //===----------------------------------------------------------------------===//
 
+/// Device numbers are smaller, so that no arithmetic on them overflows.
+constexpr int64_t maxDevices = int64_t(1) << 40;
+/// So many ids are kept as a list.
+constexpr int64_t maxListed = int64_t(1) << 24;
+
+static void checkName(const std::string &name) {
+  for (unsigned char c : name)
+    if (c < ' ' || c == 0x7f)
+      throw Error("device mesh: axis names must have no control characters");
+}
+
 static void checkAxes(const std::vector<std::string> &names,
                       const Shape &shape) {
   if (names.size() != shape.size())
@@ -40,7 +52,27 @@ static void checkAxes(const std::vector<std::string> &names,
     if (std::find(names.begin(), names.begin() + i, names[i]) !=
         names.begin() + i)
       throw Error("device mesh: axis name '" + names[i] + "' is used twice");
+    checkName(names[i]);
   }
+  if (!productIsAtMost(shape, maxDevices))
+    throw Error("device mesh: must have at most 2^40 devices, got shape " +
+                toString(shape));
+}
+
+/// Checks that start and strides give device numbers below 2^40.
+static void checkReach(const Shape &shape, int64_t start,
+                       const Shape &strides) {
+  bool fits = start < maxDevices;
+  int64_t last = start;
+  for (size_t i = 0; i < shape.size() && fits; ++i) {
+    int64_t most = maxDevices / shape[i];
+    fits = -most <= strides[i] && strides[i] <= most;
+    last += fits ? (shape[i] - 1) * strides[i] : 0;
+  }
+  if (!fits || last >= maxDevices)
+    throw Error("device mesh: device numbers must be below 2^40, got start " +
+                std::to_string(start) + " and strides " + toString(strides) +
+                " for shape " + toString(shape));
 }
 
 static Shape rowMajorStrides(const Shape &shape) {
@@ -103,6 +135,7 @@ MeshRef DeviceMesh::regular(std::string deviceType,
   if (start < 0)
     throw Error("device mesh: device numbers must be at least 0, got start " +
                 std::to_string(start));
+  checkReach(shape, start, strides);
 
   std::shared_ptr<DeviceMesh> mesh(new DeviceMesh);
   mesh->type = std::move(deviceType);
@@ -112,6 +145,10 @@ MeshRef DeviceMesh::regular(std::string deviceType,
   mesh->first = start;
   if (strictlyNested(mesh->sizes, mesh->steps))
     return mesh;
+  if (mesh->numDevices() > maxListed)
+    throw Error("device mesh: strides must be nested in a mesh of more than "
+                "2^24 devices, got " +
+                toString(mesh->steps) + " for shape " + toString(mesh->sizes));
   std::vector<int64_t> ids(mesh->numDevices());
   for (size_t i = 0; i < ids.size(); ++i)
     ids[i] = mesh->deviceAt(i);
@@ -128,6 +165,9 @@ static void checkIds(const std::vector<int64_t> &ids, const Shape &shape) {
   if (sorted.front() < 0)
     throw Error("device mesh: device numbers must be at least 0, got " +
                 std::to_string(sorted.front()));
+  if (sorted.back() >= maxDevices)
+    throw Error("device mesh: device numbers must be below 2^40, got " +
+                std::to_string(sorted.back()));
   auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end())
     throw Error("device mesh: device " + std::to_string(*twice) +

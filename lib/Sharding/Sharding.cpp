@@ -2,6 +2,7 @@
 
 #include "dtorch/Sharding/Sharding.h"
 
+#include "dtorch/Sharding/TensorSize.h"
 #include "dtorch/Support/Error.h"
 
 #include <algorithm>
@@ -55,6 +56,7 @@ static void verifyShard(const Sharding &sharding, size_t axis,
 }
 
 void Sharding::verify(std::span<const int64_t> shape) const {
+  checkSize(shape);
   if (static_cast<int64_t>(placements.size()) != mesh->ndim())
     throw Error("placements " + placementsStr() + ": need one per mesh axis, " +
                     std::to_string(mesh->ndim()) + ", got " +

@@ -5,6 +5,21 @@ func.func private @sizes(tensor<4xf32, #dtorch.sharding<#dtorch.mesh<cpu, ["x" =
 
 // -----
 
+// expected-error @+1 {{device mesh: shape (2,) needs 2 devices, got 0}}
+func.func private @ids(tensor<4xf32, #dtorch.sharding<#dtorch.mesh<cpu, ["x" = 2], ids = []>, [R]>>)
+
+// -----
+
+// expected-error @+1 {{device numbers must be below 2^40}}
+func.func private @overflow(tensor<4xf32, #dtorch.sharding<#dtorch.mesh<cpu, ["x" = 2], start = 9223372036854775807, strides = [1]>, [R]>>)
+
+// -----
+
+// expected-error @+1 {{tensor: must have at most 2^48 elements, got shape (4294967296, 4294967296)}}
+func.func private @size(tensor<4294967296x4294967296xf32, #dtorch.sharding<#dtorch.mesh<cpu, host>, []>>)
+
+// -----
+
 // expected-error @+1 {{twice}}
 func.func private @names(tensor<4xf32, #dtorch.sharding<#dtorch.mesh<cpu, ["x" = 2, "x" = 2], start = 0, strides = [2, 1]>, [R, R]>>)
 

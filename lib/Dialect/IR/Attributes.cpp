@@ -41,6 +41,7 @@ struct MeshText {
   Shape sizes, strides;
   std::vector<int64_t> ids;
   int64_t start = 0;
+  bool listed = false; ///< ids, not start and strides
 };
 } // namespace
 
@@ -62,7 +63,8 @@ static ParseResult parseAxis(AsmParser &parser, MeshText &text) {
 static ParseResult parseDevices(AsmParser &parser, MeshText &text) {
   if (parser.parseComma())
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("ids")))
+  text.listed = succeeded(parser.parseOptionalKeyword("ids"));
+  if (text.listed)
     return failure(parser.parseEqual() || parseIntegers(parser, text.ids));
   return failure(parser.parseKeyword("start", " or 'ids'") ||
                  parser.parseEqual() || parser.parseInteger(text.start) ||
@@ -87,10 +89,10 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
     return {};
   try {
     MeshRef mesh =
-        text.ids.empty()
-            ? DeviceMesh::regular(text.type, text.names, text.sizes, text.start,
-                                  text.strides)
-            : DeviceMesh::fromIds(text.type, text.names, text.sizes, text.ids);
+        text.listed
+            ? DeviceMesh::fromIds(text.type, text.names, text.sizes, text.ids)
+            : DeviceMesh::regular(text.type, text.names, text.sizes, text.start,
+                                  text.strides);
     return get(parser.getContext(), mesh);
   } catch (const Error &error) {
     parser.emitError(loc) << error.what();

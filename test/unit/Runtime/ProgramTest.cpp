@@ -113,6 +113,17 @@ TEST(ProgramTest, LaunchesStayOnOneMesh) {
                  {"another mesh"});
 }
 
+TEST(ProgramTest, SizesThatWouldOverflow) {
+  expectMentions(changed([](auto &f) { f.arenaBytes = -64; }),
+                 {"arena of -64 bytes"});
+  expectMentions(changed([](auto &f) { f.buffers[1].offset = INT64_MAX - 63; }),
+                 {"buffer 1", "does not lie"});
+  expectMentions(changed([](auto &f) {
+                   f.buffers[1].type.shape = {1 << 30, 1 << 30, 1 << 30};
+                 }),
+                 {"2^48 elements"});
+}
+
 TEST(ProgramTest, CopiesKeepTheType) {
   expectMentions(changed([](auto &f) {
                    f.instructions[0].kind = Instruction::Kind::Copy;

@@ -1,6 +1,7 @@
 //===- MeshTest.cpp -------------------------------------------------------===//
 
 #include "Helpers.h"
+#include "dtorch/Sharding/TensorSize.h"
 
 using namespace dtorch;
 
@@ -130,4 +131,44 @@ TEST(Mesh, Errors) {
             "device mesh: shape (2,) needs 2 devices, got 3");
   EXPECT_EQ(errorOf([] { DeviceMesh::fromIds("cpu", {"a"}, {2}, {-1, 0}); }),
             "device mesh: device numbers must be at least 0, got -1");
+  EXPECT_EQ(regular({"a\n"}, {2}, {}),
+            "device mesh: axis names must have no control characters");
+}
+
+TEST(Mesh, NumbersThatWouldOverflow) {
+  const int64_t tera = int64_t(1) << 40, most = INT64_MAX;
+  auto regular = [](Shape shape, int64_t start, Shape strides) {
+    std::vector<std::string> names{"a", "b"};
+    names.resize(shape.size());
+    return errorOf(
+        [&] { DeviceMesh::regular("cpu", names, shape, start, strides); });
+  };
+  EXPECT_EQ(DeviceMesh::regular("cpu", {"a"}, {tera})->requiredWorldSize(),
+            tera);
+  EXPECT_EQ(regular({tera, tera}, 0, {}),
+            "device mesh: must have at most 2^40 devices, got shape "
+            "(1099511627776, 1099511627776)");
+  EXPECT_EQ(regular({2}, most, {}),
+            "device mesh: device numbers must be below 2^40, got start "
+            "9223372036854775807 and strides (1,) for shape (2,)");
+  EXPECT_EQ(regular({3}, 0, {most}),
+            "device mesh: device numbers must be below 2^40, got start 0 and "
+            "strides (9223372036854775807,) for shape (3,)");
+  EXPECT_NE(regular({3}, 0, {-most - 1}), "");
+  EXPECT_NE(regular({tera}, 1, {}), "");
+  EXPECT_NE(regular({tera / 2, 2}, 0, {0, 1}), "");
+  EXPECT_EQ(errorOf([=] { DeviceMesh::fromIds("cpu", {"a"}, {2}, {0, tera}); }),
+            "device mesh: device numbers must be below 2^40, got "
+            "1099511627776");
+}
+
+TEST(Mesh, TensorsThatAreTooLarge) {
+  const int64_t half = int64_t(1) << 24;
+  EXPECT_NO_THROW(checkSize(Shape{half, 0, half}));
+  EXPECT_EQ(errorOf([] { checkSize(Shape{0, INT64_MAX}); }),
+            "tensor: must have at most 2^48 elements, got shape "
+            "(0, 9223372036854775807)");
+  EXPECT_EQ(errorOf([=] { checkSize(Shape{half, 2, half}); }),
+            "tensor: must have at most 2^48 elements, got shape "
+            "(16777216, 2, 16777216)");
 }
