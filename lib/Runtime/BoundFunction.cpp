@@ -23,6 +23,7 @@ public:
     result = bound.functions.back().get();
     result->function = function;
     bindBuffers();
+    countWrites();
     for (size_t i = 0; i < function->instructions.size(); ++i) {
       try {
         bindInstruction(function->instructions[i], i);
@@ -69,6 +70,20 @@ private:
                indexIn(buffer.type))
         result->arenaSlots.emplace_back(i, buffer.offset);
     }
+  }
+
+  void countWrites() {
+    writes.assign(function->buffers.size(), 0);
+    for (const Instruction &in : function->instructions)
+      for (int64_t i : in.outputs)
+        ++writes[slotOf(i)];
+  }
+
+  /// Whether a buffer can be a view of an argument: a result has memory of its
+  /// own, and nothing else may write to the argument's.
+  bool mayAlias(int64_t buffer) const {
+    return function->buffers[buffer].kind == ProgramBuffer::Kind::Arena &&
+           writes[buffer] == 1;
   }
 
   BoundStep newStep(BoundStep::Kind kind, const Instruction &in,
@@ -147,8 +162,7 @@ private:
     step.communication = communicator.bind(spec, device);
     if (fromHost && device != hostDevice) {
       step.plan = planCommunication(spec, *indexIn(spec.to));
-      // A result has memory of its own.
-      if (function->buffers[step.outputs[0]].kind == ProgramBuffer::Kind::Arena)
+      if (mayAlias(step.outputs[0]))
         step.alias = step.plan.hostAlias();
     }
     addReplicaCheck(step, in, number);
@@ -171,6 +185,7 @@ private:
   const int64_t device;
   const ProgramFunction *function = nullptr;
   BoundFunction *result = nullptr;
+  std::vector<int64_t> writes; ///< by buffer, in the function at hand
   int64_t firstNumber = 0; ///< numbers instructions through the whole program
 };
 

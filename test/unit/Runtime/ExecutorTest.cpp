@@ -157,6 +157,25 @@ TEST(ExecutorTest, AliasesSeeTheirSource) {
   EXPECT_EQ(whole(*results[0]), expected);
 }
 
+TEST(ExecutorTest, ArgumentsAreNeverWritten) {
+  // The buffer of a from_host may lie in the argument itself, but not if it is
+  // written again.
+  MeshRef m = mesh({2});
+  BufferType host{{4}, f32, Sharding::host()}, device = on(m, {R}, {4});
+  FunctionBuilder f("main");
+  int64_t x = f.argument(host), z = f.argument(device), a = f.arena(device);
+  int64_t y = f.result(host);
+  f.communicate("from_host", x, a);
+  f.launch("unary", {z}, a, {{"kind", std::string("neg")}});
+  f.communicate("to_host", a, y);
+  DistTensorRef argument = hostTensor(f32, {4}, {1, 2, 3, 4});
+  auto results =
+      run({{f.function}},
+          {argument, distribute(toStorage(f32, {5, 6, 7, 8}), device)});
+  EXPECT_EQ(whole(*results[0]), (std::vector<double>{-5, -6, -7, -8}));
+  EXPECT_EQ(whole(*argument), (std::vector<double>{1, 2, 3, 4}));
+}
+
 TEST(ExecutorTest, HostComputesBeforeDevicesReadAndAfterTheyWrote) {
   // host: b = -a; mesh: c = b + b; host: d = -c. Values that are not arguments
   // must be waited for.
