@@ -15,7 +15,7 @@ from dtorch._base import TensorBase, as_number, as_tensor, same
 from dtorch._elementwise import binary, cast
 from dtorch._gathering import filled
 from dtorch.errors import fail
-from dtorch.placement import Replicate
+from dtorch.placement import Placement, Replicate, Shard
 
 if TYPE_CHECKING:
     from dtorch.tensor import Tensor
@@ -49,8 +49,17 @@ def _placed_as(x: TensorBase, value: Tensor) -> Tensor:
         whole = [Replicate() if p.is_partial() else p for p in x.placements]
         return value if x.is_host else value.redistribute(x.device_mesh, whole)
     pairs = zip(value.placements, x.placements, strict=True)
-    wanted = [p if p.is_partial() or q.is_partial() else q for p, q in pairs]
+    wanted = _one_unit([p if p.is_partial() or q.is_partial() else q for p, q in pairs])
     return value if wanted == value.placements else value.redistribute(placements=wanted)
+
+
+def _one_unit(placements: list[Placement]) -> list[Placement]:
+    """The placements without shards whose unit is not that of an earlier axis."""
+    units: dict[int, int] = {}
+    return [
+        Replicate() if isinstance(p, Shard) and units.setdefault(p.dim, p.unit) != p.unit else p
+        for p in placements
+    ]
 
 
 def _in_place(function: Callable[..., Tensor], name: str | None = None) -> Callable[..., Tensor]:
