@@ -17,6 +17,13 @@ __all__ = ["Counter", "Graph", "compile_counters", "counters", "mode", "reset_co
 Mode = Literal["auto", "strict"]
 
 
+class _Guards(threading.local):
+    """The `device_mesh_guard` blocks that a thread is in."""
+
+    def __init__(self) -> None:
+        self.meshes: list[DeviceMesh] = []
+
+
 class Graph:
     """Records operations; a value is computed when it is looked at, or by `sync`.
 
@@ -30,7 +37,7 @@ class Graph:
 
     def __init__(self, mode: Mode = "auto") -> None:
         self._native = _dtorch.Graph(_checked_mode(mode))
-        self._guards: list[DeviceMesh] = []
+        self._guards = _Guards()
 
     @staticmethod
     def default_graph() -> Graph:
@@ -48,8 +55,9 @@ class Graph:
 
     @property
     def guarded_mesh(self) -> DeviceMesh | None:
-        """The mesh of the innermost `device_mesh_guard`."""
-        return self._guards[-1] if self._guards else None
+        """The mesh of this thread's innermost `device_mesh_guard`."""
+        meshes = self._guards.meshes
+        return meshes[-1] if meshes else None
 
     def device_mesh_guard(self, device_mesh: DeviceMesh) -> AbstractContextManager[None]:
         """Parameters and factories made inside lie on `device_mesh`, replicated
@@ -60,11 +68,11 @@ class Graph:
 
     @contextmanager
     def _guard(self, device_mesh: DeviceMesh) -> Iterator[None]:
-        self._guards.append(device_mesh)
+        self._guards.meshes.append(device_mesh)
         try:
             yield
         finally:
-            self._guards.pop()
+            self._guards.meshes.pop()
 
     def satisfy(self, device_mesh: DeviceMesh) -> bool:
         """Whether this process has the devices of the mesh."""

@@ -148,6 +148,8 @@ def _native_mesh(subject: str, make: Any, *args: Any) -> _dtorch.Mesh:
         mesh: _dtorch.Mesh = make(*args)
     except ValueError as error:
         raise fail(ValueError, f"{subject}: {error}") from None
+    except TypeError:  # an integer of more than 64 bits
+        raise fail(ValueError, f"{subject}: sizes and device numbers must be below 2^40") from None
     return mesh
 
 

@@ -174,6 +174,14 @@ def test_pending_by_maximum_is_the_compilers_own() -> None:
         dtorch.zeros(4).redistribute(mesh, [Partial("max")])
 
 
+def test_tensors_too_large_to_count() -> None:
+    with pytest.raises(ValueError, match=r"at most 2\^48 elements") as caught:
+        dtorch.zeros(2**31, 2**31)
+    check_place(caught.value, line_of(test_tensors_too_large_to_count, "zeros"))
+    with pytest.raises(ValueError, match=r"at most 2\^48 elements"):
+        dtorch.zeros(1).expand(2**62)
+
+
 def test_an_error_leaves_the_module_path_clean() -> None:
     """A failed call does not leave its module's scope open."""
     layer = nn.Sequential(nn.Linear(3, 3), nn.SiLU())

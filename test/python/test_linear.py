@@ -244,6 +244,13 @@ def test_embedding(cls: type[nn.Embedding]) -> None:
     assert host.weight.placements == [] and host(dtorch.Tensor(ids)).shape == (2, 3, 5)
 
 
+@pytest.mark.parametrize("make", [nn.Linear, nn.RowParallelLinear, nn.Embedding])
+def test_sizes_below_zero(make: Any) -> None:
+    for sizes in (-1, 3), (3, -1):
+        with pytest.raises(ValueError, match=r"test_linear\.py:\d+: error: .*at least 0, got -1"):
+            make(*sizes)
+
+
 def test_embedding_arguments() -> None:
     padded = nn.Embedding(5, 3, padding_idx=-1)
     assert padded.weight.numpy()[4].tolist() == [0, 0, 0] and padded.weight.numpy()[0].any()

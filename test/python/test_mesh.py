@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -101,6 +102,11 @@ def test_check_all_dim_names_in_set() -> None:
         lambda: DeviceMesh("cpu", [0.5, 1.5]),
         lambda: DeviceMesh("cpu", []),
         lambda: DeviceMesh("cpu", [0, -1]),
+        lambda: DeviceMesh("cpu", [0, 1 << 40]),
+        lambda: DeviceMesh("cpu", np.array([1 << 63], np.uint64)),
+        lambda: init_device_mesh("cpu", (1 << 63,)),
+        lambda: init_device_mesh("cpu", (1 << 40, 1 << 40)),
+        lambda: init_device_mesh("cpu", (2,), mesh_dim_names=["a\n"]),
     ],
 )
 def test_bad_meshes(make) -> None:
@@ -231,6 +237,15 @@ def test_a_guard_is_left_on_errors() -> None:
     with pytest.raises(KeyError), Graph.default_graph().device_mesh_guard(mesh):
         raise KeyError
     assert get_default_device_mesh().ndim == 0
+
+
+def test_a_guard_holds_for_its_own_thread() -> None:
+    meshes: list[DeviceMesh] = []
+    with Graph.default_graph().device_mesh_guard(init_device_mesh("cpu", (2,))):
+        thread = threading.Thread(target=lambda: meshes.append(get_default_device_mesh()))
+        thread.start()
+        thread.join()
+    assert [mesh.ndim for mesh in meshes] == [0]
 
 
 def test_ids_may_be_any_array() -> None:

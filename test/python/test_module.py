@@ -124,8 +124,13 @@ def test_containers() -> None:
     layers.insert(1, c)
     layers[0] = b
     assert list(layers) == [b, c, b, c]
+    del layers[1:3]
+    assert [name for name, _ in layers.named_modules()] == ["", "0", "1"]
+    assert list(layers) == [b, c]
     with pytest.raises(IndexError, match="out of range"):
-        layers[4]
+        layers[2]
+    with pytest.raises(IndexError, match="out of range"):
+        del layers[2]
     run = nn.Sequential(OrderedDict(first=nn.ReLU(), second=nn.Sequential(a, nn.Identity())))
     assert [n for n, _ in run.named_modules()] == ["", "first", "second", "second.0", "second.1"]
     x = dtorch.Tensor([-1.0, 2.0])
@@ -154,6 +159,16 @@ def test_hooks_run_in_the_seeds_order() -> None:
 
     assert Hooked()(4, extra=5) == 115
     assert calls == [("input", (4,), {"extra": 5}), ("forward", 5, 3), ("output", 15)]
+
+
+def test_an_input_hook_must_return_a_pair() -> None:
+    class Hooked(nn.Module):
+        def redistribute_input(self, x: int) -> Any:
+            return x
+
+    pattern = r"test_module\.py:\d+: error: Hooked.redistribute_input: must return .* got 4"
+    with pytest.raises(TypeError, match=pattern):
+        Hooked()(4)
 
 
 def test_hooks_keep_the_callers_placements() -> None:
@@ -236,6 +251,11 @@ def test_loading_names_every_problem_and_changes_nothing() -> None:
     assert not np.array_equal(
         net.state_dict()["blocks.1.up.weight"].numpy(), before["blocks.1.up.weight"]
     )
+
+
+def test_loading_what_is_no_state_dict() -> None:
+    with pytest.raises(TypeError, match="needs a mapping, got None"):
+        Net().load_state_dict(None)  # type: ignore[arg-type]
 
 
 def test_loading_converts() -> None:

@@ -55,6 +55,8 @@ def _slots(root: Module) -> Iterator[_Slot]:
 
 def load(root: Module, state_dict: Mapping[str, Any], strict: bool) -> IncompatibleKeys:
     """Reads each value once, places it, and puts all in when nothing is wrong."""
+    if not isinstance(state_dict, Mapping):
+        raise fail(TypeError, f"load_state_dict: needs a mapping, got {state_dict!r:.80}")
     slots = list(_slots(root))
     given = [s for s in slots if s.key in state_dict]
     tied = {id(s.parameter) for s in given if s.parameter is not None}

@@ -41,6 +41,17 @@ class _Listed(Module):
         name = list(self._tables.modules)[self._index(index)]
         self.add_module(name, module)
 
+    def __delitem__(self, index: int | slice) -> None:
+        """Later modules move up."""
+        children = self._children()
+        del children[index if isinstance(index, slice) else self._index(index)]
+        self._replace(children)
+
+    def _replace(self, children: list[Module]) -> None:
+        for name in list(self._tables.modules):
+            delattr(self, name)
+        self.extend(children)
+
     def _of(self, modules: list[Module]) -> Module:
         raise NotImplementedError
 
@@ -59,8 +70,8 @@ class _Listed(Module):
         """Adds a module before an index; later ones move up."""
         children = self._children()
         children.insert(index, module)
-        self._tables.modules.clear()
-        return self.extend(children)
+        self._replace(children)
+        return self
 
 
 class ModuleList(_Listed):

@@ -12,7 +12,14 @@ from dtorch.errors import fail
 from dtorch.mesh import DeviceMesh, get_default_device_mesh
 from dtorch.nn import functional as F
 from dtorch.nn import init
-from dtorch.nn.modules.linear import TpDim, check_input, convert, find_tp_dim, lift
+from dtorch.nn.modules.linear import (
+    TpDim,
+    check_input,
+    check_sizes,
+    convert,
+    find_tp_dim,
+    lift,
+)
 from dtorch.nn.modules.module import Module
 from dtorch.nn.parameter import Parameter
 from dtorch.placement import Placement, Replicate, Shard
@@ -52,6 +59,7 @@ class Embedding(Module):
                 f"{type(self).__name__}: padding_idx must be within num_embeddings "
                 f"{num_embeddings}, got {padding_idx}",
             )
+        check_sizes(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         check_device(device)
         device_mesh = get_default_device_mesh(device_mesh)
         self.num_embeddings = num_embeddings

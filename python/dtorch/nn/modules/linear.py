@@ -48,6 +48,13 @@ def find_tp_dim(device_mesh: DeviceMesh, tp_dim: TpDim) -> int | None:
     return resolve_axis(device_mesh, tp_dim)
 
 
+def check_sizes(owner: Module, **sizes: int) -> None:
+    """Raises ValueError for a size below 0."""
+    for name, size in sizes.items():
+        if size < 0:
+            raise fail(ValueError, f"{type(owner).__name__}: {name} must be at least 0, got {size}")
+
+
 def lift(owner: Module, input: Tensor, weight: Tensor) -> Tensor:
     """A host input on the mesh of the weight, replicated; others as they are.
     Raises PlacementError for an input on another mesh."""
@@ -122,6 +129,7 @@ class Linear(Module):
                 ValueError,
                 f'{name}: tp_shard_type must be "col", "row" or None, got {tp_shard_type!r}',
             )
+        check_sizes(self, in_features=in_features, out_features=out_features)
         check_device(device)
         device_mesh = get_default_device_mesh(device_mesh)
         self.in_features = in_features

@@ -74,7 +74,7 @@ class Module:
         if path:
             graph.push_scope(path)
         try:
-            new_args, new_kwargs = self.redistribute_input(*args, **kwargs)
+            new_args, new_kwargs = _checked_pair(self, self.redistribute_input(*args, **kwargs))
             return self.redistribute_output(self.forward(*new_args, **new_kwargs))
         finally:
             _local.depth = depth
@@ -349,6 +349,16 @@ class Module:
         ]
         head = f"{type(self).__name__}({self.extra_repr()}"
         return head + "".join(f"\n  {line}" for line in lines) + ("\n)" if lines else ")")
+
+
+def _checked_pair(owner: Module, pair: Any) -> Any:
+    """What `redistribute_input` returned, or an error that says what it should."""
+    if isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[1], Mapping):
+        return pair
+    raise fail(
+        TypeError,
+        f"{type(owner).__name__}.redistribute_input: must return (args, kwargs), got {pair!r:.80}",
+    )
 
 
 def _name_tree(root: Module) -> None:
