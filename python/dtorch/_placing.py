@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from dtorch._base import TensorBase, check_mesh, same, wrap
-from dtorch.errors import fail, location
+from dtorch.errors import PlacementError, fail, location
 from dtorch.graph import Graph
 from dtorch.mesh import DeviceMesh, resolve_axis
 from dtorch.placement import Placement, Replicate, Shard, resolve, resolve_all
@@ -79,6 +79,11 @@ class Placing(TensorBase):
             )
 
     def _place(self, mesh: DeviceMesh, placements: list[Placement]) -> Tensor:
+        if len(placements) != mesh.ndim:
+            raise fail(
+                PlacementError,
+                f"redistribute: needs one placement per mesh axis, {mesh.ndim}, got {placements}",
+            )
         held = self.placements
         if self.device_mesh != mesh:
             return self._record_move(mesh, placements)
@@ -87,7 +92,7 @@ class Placing(TensorBase):
         # A pending maximum becomes a pending sum by way of its value.
         reduced: list[Placement] = [
             Replicate() if p.is_partial() and q.is_partial() and p != q else p
-            for p, q in zip(held, placements, strict=False)
+            for p, q in zip(held, placements, strict=True)
         ]
         start = same(self) if reduced == held else self._record_move(mesh, reduced)
         return start._record_move(mesh, placements)

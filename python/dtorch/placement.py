@@ -137,10 +137,12 @@ def resolve(placement: Placement, ndim: int) -> Placement:
     if not isinstance(placement, Shard):
         return placement
     if not -ndim <= placement.dim < ndim:
+        rule = (
+            f"a shard dim must be in [{-ndim}, {ndim - 1}]" if ndim else "there is no dim to shard"
+        )
         raise fail(
             PlacementError,
-            f"placements: a shard dim must be in [{-ndim}, {ndim - 1}], got {placement!r} "
-            f"for a tensor of {ndim} dims",
+            f"placements: {rule}, got {placement!r} for a tensor of {ndim} dims",
         )
     return placement if placement.dim >= 0 else Shard(placement.dim + ndim, unit=placement.unit)
 

@@ -20,6 +20,12 @@ from dtorch.testing.llama_reference import (
 pytest.importorskip("torch")
 
 
+@pytest.fixture(autouse=True)
+def jitter(monkeypatch):
+    """Devices drift apart at random."""
+    monkeypatch.setenv("DTORCH_TEST_JITTER", "1")
+
+
 def mesh_of(dp: int, tp: int):
     return dtorch.init_device_mesh("cpu", (dp, tp), mesh_dim_names=["dp", "tp"])
 

@@ -212,6 +212,14 @@ def test_negative_shard_dims() -> None:
     assert t.check_placement(0, Shard(-1)) and not t.check_placement(0, Shard(0))
 
 
+def test_placements_that_do_not_fit() -> None:
+    mesh = init_device_mesh("cpu", (2, 2))
+    with pytest.raises(PlacementError, match=r"one placement per mesh axis, 2, got \[Shard\(0\)\]"):
+        dtorch.ones(4, device_mesh=mesh).redistribute(placements=[Shard(0)])
+    with pytest.raises(PlacementError, match=r"no dim to shard, got Shard\(0\)"):
+        dtorch.Tensor(1.0).redistribute(mesh, [Shard(0), Replicate()])
+
+
 def test_redistribute_by_dict() -> None:
     mesh = init_device_mesh("cpu", (2, 2, 1), mesh_dim_names=["dp", "tp", "pp"])
     t = (
