@@ -16,16 +16,18 @@ namespace {
 constexpr const char *deviceVariable =
     "DTORCH_NUM_GPU_WHEN_ENABLE_DTENSOR_IN_SAME_DEVICE";
 
-/// An integer out of the environment; throws Error if it is none above 0.
+/// An integer out of the environment; throws Error if it is none above 0. The
+/// limit keeps arithmetic on it from overflowing.
 int64_t environmentInt(const char *name, int64_t otherwise) {
   const char *text = std::getenv(name);
   if (!text || !*text)
     return otherwise;
+  constexpr long most = 1'000'000'000;
   char *end = nullptr;
   long value = std::strtol(text, &end, 10);
-  if (*end || value < 1)
-    throw Error(std::string(name) + ": must be a number above 0, got '" + text +
-                "'");
+  if (*end || value < 1 || value > most)
+    throw Error(std::string(name) + ": must be a number from 1 to 10^9, got '" +
+                text + "'");
   return value;
 }
 

@@ -414,6 +414,21 @@ TEST(ExecutorTest, ArgumentsAreChecked) {
   EXPECT_EQ(fails({arguments[0], unit, arguments[2]}), "");
 }
 
+TEST(ExecutorTest, LimitsFromTheEnvironmentAreChecked) {
+  TwoLayers model;
+  MeshRef m = mesh({2});
+  for (const char *text : {"0", "-1", "x", "1.5", "9223372036854775807"}) {
+    Environment timeout("DTORCH_TIMEOUT", text);
+    EXPECT_EQ(errorOf([&] { run(twoLayers(m), model.arguments(m)); }),
+              std::string("DTORCH_TIMEOUT: must be a number from 1 to 10^9, "
+                          "got '") +
+                  text + "'");
+  }
+  Environment timeout("DTORCH_TIMEOUT", "1000000000");
+  EXPECT_EQ(whole(*run(twoLayers(m), model.arguments(m))[0]),
+            model.reference());
+}
+
 TEST(ExecutorTest, AMeshLargerThanTheWorldNamesTheVariable) {
   std::string error =
       errorOf([] { Executor::local().load(twoLayers(mesh({9}))); });
