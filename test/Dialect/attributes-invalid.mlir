@@ -5,6 +5,11 @@ func.func private @sizes(tensor<4xf32, #dtorch.sharding<#dtorch.mesh<cpu, ["x" =
 
 // -----
 
+// expected-error @+1 {{expected valid keyword}}
+#quoted = #dtorch.mesh<"a b", ["x" = 2], start = 0, strides = [1]>
+
+// -----
+
 // expected-error @+1 {{device mesh: shape (2,) needs 2 devices, got 0}}
 func.func private @ids(tensor<4xf32, #dtorch.sharding<#dtorch.mesh<cpu, ["x" = 2], ids = []>, [R]>>)
 

@@ -74,10 +74,11 @@ static ParseResult parseDevices(AsmParser &parser, MeshText &text) {
 
 Attribute MeshAttr::parse(AsmParser &parser, Type) {
   MeshText text;
+  StringRef type;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parser.parseKeywordOrString(&text.type) ||
-      parser.parseComma())
+  if (parser.parseLess() || parser.parseKeyword(&type) || parser.parseComma())
     return {};
+  text.type = type.str();
   if (succeeded(parser.parseOptionalKeyword("host"))) {
     if (parser.parseGreater())
       return {};
