@@ -89,8 +89,9 @@ BoundRule dtorch::scatterRule(const OpCall &call) {
   if (src != index)
     failCall(call, "src must have the shape of index, got " + toString(src) +
                        " and " + toString(index));
-  if (reduce != "none" && reduce != "add")
-    failCall(call, "reduce must be none or add, got '" + reduce + "'");
+  if (reduce != "none" && reduce != "add" && reduce != "multiply")
+    failCall(call,
+             "reduce must be none, add or multiply, got '" + reduce + "'");
   RuleBuilder builder(call);
   builder.setResultShape(in);
   for (size_t d = 0; d < in.size(); ++d)
@@ -98,6 +99,10 @@ BoundRule dtorch::scatterRule(const OpCall &call) {
       share(builder, d, in[d], {0, 1, 2}, {1, 2});
     else
       share(builder, d, in[d], {0}, {});
+  if (reduce == "multiply") { // linear in the input
+    builder.passPending({ReduceKind::Sum}, {0});
+    return builder.take();
+  }
   builder.passPending({ReduceKind::Sum}, {0, 2});
   builder.passPending({ReduceKind::Max, ReduceKind::Min}, {0});
   if (reduce == "none")

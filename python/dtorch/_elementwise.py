@@ -77,7 +77,7 @@ def binary(kind: str, a: Any, b: Any) -> Tensor:
     compute = result_dtype(tensors, [n for n in (x, y) if n is not None])
     if kind == "div" and not compute.is_floating_point:
         compute = dtypes.float32
-    _check_dtypes(kind, tensors, compute)
+    _check_dtypes(kind, [d for d, _ in tensors], (x, y), compute)
     if kind in _LOGICAL:
         compute = dtypes.bool_
     if compute is dtypes.bool_:
@@ -91,11 +91,11 @@ def binary(kind: str, a: Any, b: Any) -> Tensor:
     return record("binary", [_operand(left, x, compute), _operand(right, y, compute)], kind=kind)
 
 
-def _check_dtypes(kind: str, tensors: list[tuple[dtype, int]], compute: dtype) -> None:
-    if kind == "sub":
-        given = [d for d, _ in tensors if d is dtypes.bool_]
-        if given:
-            raise fail(TypeError, "sub: not defined for bool", "use ^, ~ or .to(dtype)")
+def _check_dtypes(
+    kind: str, given: list[dtype], numbers: tuple[Number | None, ...], compute: dtype
+) -> None:
+    if kind == "sub" and (dtypes.bool_ in given or any(isinstance(n, bool) for n in numbers)):
+        raise fail(TypeError, "sub: not defined for bool", "use ^, ~ or .to(dtype)")
     if compute is dtypes.bool_ and kind in _NOT_ON_BOOLS:
         raise fail(TypeError, f"{kind}: not defined for bool", "convert one operand first")
     if compute.is_floating_point and kind in _BITWISE:

@@ -123,13 +123,14 @@ def scatter(
     input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None
 ) -> Tensor:
     """input with src (a tensor or number) put at positions along a dim:
-    result[index[i, j], j] = src[i, j] for dim 0. `reduce` is None or "add"."""
-    if reduce not in (None, "add", "sum"):
-        raise fail(NotImplementedError, f'scatter: reduce must be None or "add", got {reduce!r}')
+    result[index[i, j], j] = src[i, j] for dim 0; or added ("add") or multiplied
+    ("multiply") to what is there."""
+    if reduce not in (None, "add", "multiply"):
+        raise fail(ValueError, f'scatter: reduce must be None, "add" or "multiply", got {reduce!r}')
     given = value if src is None else src
     if given is None:
         raise fail(TypeError, "scatter: needs src or value")
-    return _scatter("scatter", input, dim, index, given, "add" if reduce else "none")
+    return _scatter("scatter", input, dim, index, given, reduce or "none")
 
 
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Tensor:
@@ -143,8 +144,9 @@ def _scatter(subject: str, input: Any, dim: int, index: Any, src: Any, reduce: s
     if 0 in at.shape:
         return x
     x, at = _lined_up(subject, x, at)
-    if as_number(src) is not None:
-        value = filled(x, src, at.shape)
+    number = as_number(src)
+    if number is not None:
+        value = filled(x, int(number) if x.dtype.category == 1 else number, at.shape)
     else:
         value = as_tensor(src, subject)
         if value.dtype is not x.dtype:

@@ -329,14 +329,28 @@ def clamp_max(input: Any, max: Any) -> Tensor:
 
 def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     """input + weight * (end - input)."""
-    return binary("add", input, binary("mul", binary("sub", end, input), weight))
+    x, d = _widened("lerp", input, end)
+    y, _ = _widened("lerp", end, input)
+    return cast(binary("add", x, binary("mul", binary("sub", y, x), weight)), d)
+
+
+def _widened(subject: str, value: Any, *others: Any) -> tuple[Any, dtypes.dtype]:
+    """value in a dtype that loses nothing on the way, and the dtype at the end."""
+    d = _common_dtype(subject, value, *others)
+    if as_number(value) is not None or d.itemsize >= 4 or not d.is_floating_point:
+        return value, d
+    return cast(as_tensor(value, subject), dtypes.float32), d
 
 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
-    return add(input, binary("mul", tensor1, tensor2), alpha=value)
+    x, d = _widened("addcmul", input, tensor1, tensor2)
+    product = binary("mul", tensor1, _widened("addcmul", tensor2, tensor1)[0])
+    return cast(add(x, product, alpha=value), d)
 
 
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
-    return add(input, binary("div", tensor1, tensor2), alpha=value)
+    x, d = _widened("addcdiv", input, tensor1, tensor2)
+    quotient = binary("div", tensor1, _widened("addcdiv", tensor2, tensor1)[0])
+    return cast(add(x, quotient, alpha=value), d)

@@ -189,7 +189,7 @@ class Shaping(TensorBase):
     def expand_as(self, other: TensorBase) -> Tensor:
         return self.expand(other.shape)
 
-    def contiguous(self) -> Tensor:
+    def contiguous(self, memory_format: Any = None) -> Tensor:
         """Itself: elements always lie in row-major order."""
         return same(self)
 

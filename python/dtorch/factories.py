@@ -22,7 +22,7 @@ from dtorch._base import (
     scalar,
     wrap,
 )
-from dtorch._elementwise import cast
+from dtorch._elementwise import cast, checked_scalar
 from dtorch._pointwise import where
 from dtorch.dtypes import dtype as DType
 from dtorch.dtypes import scalar_dtype, to_dtype
@@ -115,7 +115,9 @@ def full(
         raise fail(TypeError, f"full: fill_value must be a number, got {fill_value!r:.80}")
     d = scalar_dtype(value) if dtype is None else to_dtype(dtype)
     target = _target("full", len(sizes), device, device_mesh, placements)
-    return _make("full", [scalar(value, d)], target, requires_grad, shape=sizes, dtype=d.name)
+    return _make(
+        "full", [checked_scalar(value, d)], target, requires_grad, shape=sizes, dtype=d.name
+    )
 
 
 def zeros(*size: Any, dtype: Any = dtypes.float32, **where: Any) -> Tensor:
@@ -159,6 +161,8 @@ def arange(
     if any(n is None for n in numbers):
         raise fail(TypeError, f"arange: bounds must be numbers, got {(start, end, step)}")
     first, last, by = (n for n in numbers if n is not None)
+    if dtype is not None and to_dtype(dtype).category == 1:
+        first, last, by = int(first), int(last), int(by)
     if by == 0 or (last - first) * by < 0:
         raise fail(ValueError, f"arange: step {by} does not lead from {first} to {last}")
     floating = any(isinstance(n, float) for n in (first, last, by))
@@ -198,6 +202,8 @@ def linspace(
     if count < 0:
         raise fail(ValueError, f"linspace: steps must not be negative, got {count}")
     d = _or_float32(dtype)
+    if d.category == 1:
+        first, last = int(first), int(last)
     wide = dtypes.float32 if d.is_floating_point and d.itemsize < 8 else dtypes.float64
     i = arange(count, device=device, device_mesh=device_mesh, placements=placements)
     step = (last - first) / max(count - 1, 1)

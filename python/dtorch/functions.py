@@ -75,7 +75,7 @@ def numel(input: Tensor) -> int:
     return input.numel()
 
 
-def clone(input: Any) -> Tensor:
+def clone(input: Any, *, memory_format: Any = None) -> Tensor:
     """A tensor of the same value."""
     return as_tensor(input, "clone").clone()
 

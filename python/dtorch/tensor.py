@@ -69,11 +69,22 @@ class Tensor(Elementwise, Shaping, Methods, InPlace, Placing, Reading):
 
     # -- element type ---------------------------------------------------------
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None) -> Tensor:
-        """To a dtype, a device ("cpu"), or the dtype of another tensor."""
+    def to(
+        self,
+        *args: Any,
+        dtype: Any = None,
+        device: Any = None,
+        non_blocking: Any = False,
+        copy: Any = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        """To a dtype, a device ("cpu"), or the dtype of another tensor. Values never
+        change and elements lie in one order only: the rest makes no difference."""
         for arg in args:
             if isinstance(arg, TensorBase):
                 dtype = arg.dtype
+            elif arg is True or arg is False:  # non_blocking, copy
+                continue
             elif _is_device(arg):
                 device = arg
             else:
@@ -84,25 +95,25 @@ class Tensor(Elementwise, Shaping, Methods, InPlace, Placing, Reading):
     def type_as(self, other: TensorBase) -> Tensor:
         return cast(self, other.dtype)
 
-    def float(self) -> Tensor:
+    def float(self, memory_format: Any = None) -> Tensor:
         return cast(self, dtypes.float32)
 
-    def double(self) -> Tensor:
+    def double(self, memory_format: Any = None) -> Tensor:
         return cast(self, dtypes.float64)
 
-    def half(self) -> Tensor:
+    def half(self, memory_format: Any = None) -> Tensor:
         return cast(self, dtypes.float16)
 
-    def bfloat16(self) -> Tensor:
+    def bfloat16(self, memory_format: Any = None) -> Tensor:
         return cast(self, dtypes.bfloat16)
 
-    def int(self) -> Tensor:
+    def int(self, memory_format: Any = None) -> Tensor:
         return cast(self, dtypes.int32)
 
-    def long(self) -> Tensor:
+    def long(self, memory_format: Any = None) -> Tensor:
         return cast(self, dtypes.int64)
 
-    def bool(self) -> Tensor:
+    def bool(self, memory_format: Any = None) -> Tensor:
         return cast(self, dtypes.bool_)
 
     def is_floating_point(self) -> Any:
@@ -144,7 +155,7 @@ class Tensor(Elementwise, Shaping, Methods, InPlace, Placing, Reading):
         """The same value, without `requires_grad`."""
         return wrap(self._node)
 
-    def clone(self) -> Tensor:
+    def clone(self, *, memory_format: Any = None) -> Tensor:
         """The same value (values never change, so nothing is copied)."""
         return wrap(self._node)
 

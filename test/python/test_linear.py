@@ -256,8 +256,10 @@ def test_embedding_arguments() -> None:
     assert padded.weight.numpy()[4].tolist() == [0, 0, 0] and padded.weight.numpy()[0].any()
     with pytest.raises(IndexError, match="padding_idx"):
         nn.Embedding(5, 3, padding_idx=5)
-    with pytest.raises(NotImplementedError, match="max_norm"):
-        nn.Embedding(5, 3, max_norm=1.0)
+    layer = nn.Embedding(5, 3, max_norm=1.0)
+    rows = layer(dtorch.arange(5))
+    assert rows.norm(dim=1).amax().item() == pytest.approx(1.0, abs=1e-5)
+    assert layer.weight.norm(dim=1).amax().item() > 1
 
 
 def test_rms_norm() -> None:

@@ -138,22 +138,20 @@ PreparedKernel scatterOf(const IndexLoops &loops, size_t bytes, Put put) {
   };
 }
 
-/// A sum of 16-bit elements is rounded at every addition, as PyTorch's is.
+/// 16-bit elements are rounded at every step, as PyTorch's are.
 template <typename T> void addTo(T &sum, T value) {
   if constexpr (std::is_same_v<T, bool>)
-    sum = sum | value;
+    sum = sum || value;
   else
     sum = convert<T>(
         Compute<T>(convert<Compute<T>>(sum) + convert<Compute<T>>(value)));
 }
-
-/// As addTo, of a product.
-template <typename T> void multiplyInto(T &product, T value) {
+template <typename T> void multiplyTo(T &factor, T value) {
   if constexpr (std::is_same_v<T, bool>)
-    product = product & value;
+    factor = factor && value;
   else
-    product = convert<T>(Compute<T>(convert<Compute<T>>(product) *
-                                    convert<Compute<T>>(value)));
+    factor = convert<T>(
+        Compute<T>(convert<Compute<T>>(factor) * convert<Compute<T>>(value)));
 }
 
 /// The input's box is the result's; of index and src, whose boxes are one, the
@@ -201,11 +199,11 @@ PreparedKernel prepareScatter(const KernelSpec &spec) {
       });
     return dispatch(result.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      if (reduce == "multiply")
-        return scatterOf<T, Index>(
-            loops, bytes, [](T &to, T value) { multiplyInto(to, value); });
+      if (reduce == "add")
+        return scatterOf<T, Index>(loops, bytes,
+                                   [](T &to, T value) { addTo(to, value); });
       return scatterOf<T, Index>(loops, bytes,
-                                 [](T &to, T value) { addTo(to, value); });
+                                 [](T &to, T value) { multiplyTo(to, value); });
     });
   });
 }

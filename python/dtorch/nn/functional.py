@@ -9,10 +9,16 @@ from typing import Any
 from dtorch import dtypes
 from dtorch._base import as_tensor, record, resolve_dim, scalar
 from dtorch._elementwise import cast
+from dtorch._pointwise import where
+from dtorch._products import matmul
+from dtorch._reductions import norm
+from dtorch._shaping import broadcast_shape
 from dtorch.dtypes import EPS, to_dtype
 from dtorch.errors import fail
+from dtorch.factories import arange
 from dtorch.nn import _activations, _shapes
 from dtorch.nn._activations import *  # noqa: F403
+from dtorch.nn._activations import dropout
 from dtorch.nn._shapes import *  # noqa: F403
 from dtorch.tensor import Tensor
 
@@ -54,16 +60,22 @@ def embedding(
 ) -> Tensor:
     """Rows of weight [v, d] at integer indices [...]: [..., d].
 
+    Rows whose `norm_type`-norm exceeds `max_norm` are scaled down to it (in the
+    result; the weight stays as it is). The arguments after that concern gradients.
     An index outside [0, v) is an error when the value is computed.
     """
-    if max_norm is not None:
-        raise fail(NotImplementedError, "embedding: max_norm is not available")
     indices = as_tensor(input, "embedding")
     if indices.dtype.category != 1:
         raise fail(TypeError, f"embedding: indices must be integers, got {indices.dtype.name}")
     if weight.ndim != 2:
         raise fail(ValueError, f"embedding: weight must have 2 dims, got shape {weight.shape}")
-    return record("embedding", [weight, indices])
+    rows = record("embedding", [weight, indices])
+    if max_norm is None:
+        return rows
+    wide = cast(rows, dtypes.float32) if rows.dtype.itemsize < 4 else rows
+    length = norm(wide, norm_type, -1, keepdim=True)
+    scale = where(length > max_norm, max_norm / (length + 1e-7), 1.0)
+    return cast(wide * scale, rows.dtype)
 
 
 def softmax(
@@ -130,24 +142,66 @@ def scaled_dot_product_attention(
     subject = "scaled_dot_product_attention"
     _check_dtype(subject, "query", query, "key", key)
     _check_dtype(subject, "query", query, "value", value)
-    if dropout_p:
-        raise fail(NotImplementedError, f"{subject}: dropout is not available, got {dropout_p}")
     if attn_mask is not None and is_causal:
         raise fail(ValueError, f"{subject}: attn_mask and is_causal exclude each other")
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise fail(ValueError, f"{subject}: query, key and value need at least 2 dims")
     if query.ndim == 2:
         q, k, v = (t.unsqueeze(0) for t in (query, key, value))
-        return scaled_dot_product_attention(q, k, v, attn_mask, 0.0, is_causal, scale).squeeze(0)
+        result = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal, scale)
+        return result.squeeze(0)
+    query, key, value = _broadcast_batch(subject, query, key, value, enable_gqa)
     _check_heads(subject, query, key, enable_gqa)
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         _check_no_context_parallel(subject, name, tensor)
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if dropout_p:
+        return _attention_by_parts(query, key, value, attn_mask, dropout_p, is_causal, factor)
     operands: list[Any] = [query, key, value, scalar(factor, dtypes.float32)]
     if attn_mask is not None:
         floating = attn_mask.dtype.is_floating_point
         operands.append(cast(attn_mask, query.dtype) if floating else attn_mask)
     return record("sdpa", operands, is_causal=is_causal)
+
+
+def _broadcast_batch(
+    subject: str, query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """All with the same dims in front; heads only where they are not grouped."""
+    kept = 3 if enable_gqa or query.shape[-3] != key.shape[-3] != 1 != query.shape[-3] else 2
+    tensors = query, key, value
+    if len({t.shape[:-kept] for t in tensors}) == 1:
+        return tensors
+    batch = broadcast_shape(subject, *(t.shape[:-kept] for t in tensors))
+    q, k, v = (t.expand(*batch, *t.shape[-kept:]) for t in tensors)
+    return q, k, v
+
+
+def _attention_by_parts(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    factor: float,
+) -> Tensor:
+    """Attention with dropout of its weights, in ops that hold them all."""
+    groups = query.shape[-3] // key.shape[-3]
+    if groups > 1:
+        key, value = (t.repeat_interleave(groups, -3) for t in (key, value))
+    scores = matmul(query, key.transpose(-2, -1)) * factor
+    if is_causal:
+        rows, columns = (arange(n, device_mesh=query.device_mesh) for n in scores.shape[-2:])
+        attn_mask = rows.unsqueeze(1) >= columns
+    if attn_mask is not None and attn_mask.dtype is dtypes.bool_:
+        scores = where(attn_mask, scores, -math.inf)
+    elif attn_mask is not None:
+        scores = scores + cast(attn_mask, scores.dtype)
+    weights = softmax(scores, -1)
+    if attn_mask is not None:  # a row without keys gives 0
+        weights = where(scores.amax(-1, keepdim=True) == -math.inf, 0.0, weights)
+    return matmul(dropout(weights, dropout_p), value)
 
 
 def _check_heads(subject: str, query: Tensor, key: Tensor, enable_gqa: bool) -> None:

@@ -124,6 +124,12 @@ class CellTensor(Tensor):
     def _host_value(self) -> HostArray:
         return self._cell.value()
 
+    def _rebind(self, value: Tensor) -> None:
+        """In-place forms compute a parameter's next value at once: it is held by
+        the cell, as the value of an input."""
+        self._cell.get()
+        self._cell.put(self._cell.place(value._host_value()))
+
     def _state(self) -> list[str]:
         return []
 

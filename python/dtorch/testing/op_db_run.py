@@ -47,14 +47,14 @@ def entries() -> list[Any]:
     """PyTorch's entries that have an op here."""
     from torch.testing._internal.common_methods_invocations import op_db
 
-    return [entry for entry in op_db if find(entry.name, entry.variant_test_name)]
+    return [entry for entry in op_db if find(entry.name)]
 
 
 def run_entry(entry: Any, dtype: str) -> Report:
     """All samples of an entry in one dtype."""
     torch.manual_seed(zlib.crc32(f"{entry.name} {dtype}".encode()))
     report = Report()
-    function = find(entry.name, entry.variant_test_name)
+    function = find(entry.name)
     assert function is not None
     waiting: list[_Sample] = []
     for number, sample in enumerate(_samples(entry, DTYPES[dtype])):
@@ -96,7 +96,9 @@ def _map(value: Any, function: Callable[[Any], Any], kind: type) -> Any:
         return function(value)
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
         items = [_map(v, function, kind) for v in value]
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        if hasattr(value, "_fields"):
+            return type(value)(*items)
+        return tuple(items) if isinstance(value, tuple) else items
     if isinstance(value, dict):
         return {k: _map(v, function, kind) for k, v in value.items()}
     return value
@@ -144,7 +146,7 @@ class _Sample:
         leaves: list[torch.Tensor] = []
         _map(self.arguments, leaves.append, torch.Tensor)
         try:
-            self.tensors = [Tensor(t) for t in leaves]
+            self.tensors = [Tensor(_known_dtype(t)) for t in leaves]
         except Exception as error:
             self.fail_by(error, "on the host")
             return 0
@@ -205,6 +207,11 @@ class _Sample:
                 self.fail("wrong", f"{call.where}: {error}")
             except Exception as error:
                 self.fail_by(error, call.where)
+
+
+def _known_dtype(tensor: torch.Tensor) -> torch.Tensor:
+    """Index tensors of bytes are given as int64: there is no uint8 here."""
+    return tensor.long() if tensor.dtype == torch.uint8 else tensor
 
 
 def _options(tensor: Tensor) -> list[Placement]:

@@ -33,7 +33,7 @@ REQUIRED = set(
     nn.functional.elu nn.functional.linear nn.functional.rms_norm nn.functional.layer_norm
     nn.functional.group_norm nn.functional.dropout nn.functional.embedding
     nn.functional.scaled_dot_product_attention nn.functional.one_hot nn.functional.pad
-    """.split()
+    """.split()  # noqa: SIM905
 )
 """Entries of which at least 95 % of the samples must be equal."""
 
@@ -52,9 +52,8 @@ _RANDOM = {
     "randn_like",
 }
 
-_ABSENT_VARIANTS = {
-    ("nn.functional.pad", "replicate_negative"),  # PyTorch's own samples are of another op
-}
+_OTHERS = {"mode"}
+"""Names that mean something else here."""
 
 
 def is_random(name: str) -> bool:
@@ -76,16 +75,21 @@ def _in_place(name: str) -> Callable[..., Any]:
 
 
 _SPECIAL: dict[str, Callable[..., Any]] = {
+    # Entries that order their arguments in another way than the op.
     "__rdiv__": lambda x, other: other / x,
+    "einsum": lambda operands, equation: dtorch.einsum(equation, *operands),
+    "nn.functional.embedding": lambda weight, index, **options: dtorch.nn.functional.embedding(
+        index, weight, **options
+    ),
+    "where": lambda x, condition, other: dtorch.where(condition, x, other),
     "fill": _in_place("fill_"),
-    "nn.functional.logsigmoid": dtorch.nn.functional.logsigmoid,
     "zero_": _in_place("zero_"),
 }
 
 
-def find(name: str, variant: str) -> Callable[..., Any] | None:
+def find(name: str) -> Callable[..., Any] | None:
     """Our op for an entry; None if there is none."""
-    if (name, variant) in _ABSENT_VARIANTS:
+    if name in _OTHERS:
         return None
     if name in _SPECIAL:
         return _SPECIAL[name]

@@ -258,7 +258,8 @@ def Dtorch_ScatterOp : Dtorch_ComputeOp<"scatter"> {
   let description = [{
     The inverse of gather: result[index[i, j], j] = src[i, j] for dim 0, where
     src has the index's shape. `reduce` is "none" (of several writes the last
-    counts) or "add". Indices lie in [-n, n); others are an error when the op runs.
+    counts), "add" or "multiply". Indices lie in [-n, n); others are an error
+    when the op runs.
   }];
   let operandDTypes = "T int T";
   let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$index,

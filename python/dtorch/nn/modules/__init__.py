@@ -1,6 +1,19 @@
 """Layers and containers."""
 
-from dtorch.nn.modules.activation import GELU, Identity, ReLU, Sigmoid, SiLU, Tanh
+from dtorch.nn.modules.activation import (
+    ELU,
+    GELU,
+    Dropout,
+    Identity,
+    LeakyReLU,
+    LogSoftmax,
+    ReLU,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Tanh,
+)
 from dtorch.nn.modules.container import ModuleList, Sequential
 from dtorch.nn.modules.embedding import Embedding, EmbeddingWithReplicateOutput
 from dtorch.nn.modules.linear import (
@@ -13,7 +26,7 @@ from dtorch.nn.modules.linear import (
     RowParallelLinearWithReplicateOutput,
 )
 from dtorch.nn.modules.module import Module
-from dtorch.nn.modules.normalization import RMSNorm
+from dtorch.nn.modules.normalization import GroupNorm, LayerNorm, RMSNorm
 
 __all__ = [
     "GELU",
@@ -35,4 +48,12 @@ __all__ = [
     "SiLU",
     "Sigmoid",
     "Tanh",
+    "ELU",
+    "Dropout",
+    "LeakyReLU",
+    "LogSoftmax",
+    "Softmax",
+    "Softplus",
+    "GroupNorm",
+    "LayerNorm",
 ]

@@ -51,8 +51,6 @@ class Embedding(Module):
         tp_dim: TpDim = "tp",
     ) -> None:
         super().__init__()
-        if max_norm is not None:
-            raise fail(NotImplementedError, f"{type(self).__name__}: max_norm is not available")
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise fail(
                 IndexError,
@@ -65,6 +63,7 @@ class Embedding(Module):
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = padding_idx
+        self.max_norm, self.norm_type = max_norm, norm_type
         self.tp_dim = find_tp_dim(device_mesh, tp_dim)
         placements: list[Placement] = [Replicate() for _ in range(device_mesh.ndim)]
         if self.tp_dim is not None:
@@ -82,7 +81,7 @@ class Embedding(Module):
         return [input], {}
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.embedding(input, self.weight)
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
 
     def redistribute_output(
         self, output: Tensor, output_placement: Placement | None = None
