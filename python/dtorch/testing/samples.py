@@ -483,6 +483,8 @@ def _indexing_samples() -> Iterator[Sample]:
         return api.index_select(x, attrs["dim"], index)
 
     def scatter(api: Any, attrs: dict[str, Any], x: Any, index: Any, src: Any) -> Any:
+        if attrs["reduce"] == "multiply":
+            return api.scatter(x, attrs["dim"], index, src, reduce="multiply")
         put = api.scatter if attrs["reduce"] == "none" else api.scatter_add
         return put(x, attrs["dim"], index, src)
 
@@ -518,7 +520,8 @@ def _indexing_samples() -> Iterator[Sample]:
             _or_recorded("index_select", "index_select", index_select),
         )
     # Of several writes to one place PyTorch lets any win, so there is but one.
-    for reduce, count, cut in (("none", 1, 0), ("add", 5, 0), ("add", 3, 1)):
+    variants = (("none", 1, 0), ("add", 5, 0), ("add", 3, 1), ("multiply", 3, 0))
+    for reduce, count, cut in variants:
         yield Sample(
             f"scatter_{reduce}{'_part' * cut}",
             "scatter",

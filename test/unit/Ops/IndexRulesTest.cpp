@@ -92,8 +92,11 @@ TEST(ScatterRule, Rows) {
   EXPECT_EQ(pending(call), "sum(0 2)max(0)min(0)max(0 2)min(0 2)max(2)min(2)");
   call.attrs.set("reduce", std::string("add"));
   EXPECT_EQ(pending(call), "sum(0 2)max(0)min(0)");
+  call.attrs.set("reduce", std::string("multiply"));
+  EXPECT_EQ(pending(call), "sum(0)");
   call.attrs.set("reduce", std::string("mean"));
-  EXPECT_EQ(error(call), "scatter: reduce must be none or add, got 'mean'");
+  EXPECT_EQ(error(call),
+            "scatter: reduce must be none, add or multiply, got 'mean'");
   EXPECT_EQ(error(indexed("scatter", {{6, 4}, {6, 3}, {6, 2}}, 1)),
             "scatter: src must have the shape of index, got (6, 2) and (6, 3)");
 }
