@@ -3,8 +3,7 @@
 
 namespace dtorch::cpu {
 
-template <size_t N>
-BroadcastLoops<N>::BroadcastLoops(const KernelSpec &spec) {
+template <size_t N> BroadcastLoops<N>::BroadcastLoops(const KernelSpec &spec) {
   const Shape &shape = spec.outputs[0].local();
   empty = spec.outputs[0].box.empty();
   std::array<Shape, N> strides;

@@ -6,7 +6,8 @@
 namespace dtorch::cpu {
 namespace {
 
-/// outer x n x inner elements of the input, outer x count x inner of the result.
+/// outer x n x inner elements of the input, outer x count x inner of the
+/// result.
 struct SelectLoops {
   IndexRange range;
   int64_t outer, count, inner;

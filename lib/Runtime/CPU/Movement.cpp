@@ -77,8 +77,8 @@ PreparedKernel prepareFlip(const KernelSpec &spec) {
     offset += (shape[d] - 1) * own[d];
     strides[d] = -own[d];
   }
-  return run(StridedCopy(shape, strides, own, itemSize(spec.inputs[0].dtype),
-                         offset));
+  return run(
+      StridedCopy(shape, strides, own, itemSize(spec.inputs[0].dtype), offset));
 }
 
 PreparedKernel preparePad(const KernelSpec &spec) {

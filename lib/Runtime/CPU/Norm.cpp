@@ -111,8 +111,7 @@ struct LayerNorm {
   template <typename T>
   static void run(const T *x, T *y, int64_t n, Compute<T> eps) {
     using C = Compute<T>;
-    C mean =
-        laneSum<C>(n, [x](int64_t i) { return convert<C>(x[i]); }) / C(n);
+    C mean = laneSum<C>(n, [x](int64_t i) { return convert<C>(x[i]); }) / C(n);
     C squares = laneSum<C>(n, [x, mean](int64_t i) {
       C value = convert<C>(x[i]) - mean;
       return value * value;
@@ -134,7 +133,8 @@ bool areTrailing(const Shape &dims, size_t rank) {
 template <typename Norm> PreparedKernel prepareNorm(const KernelSpec &spec) {
   const TensorSpec &input = spec.inputs[0];
   const Shape &shape = input.local();
-  requireDType((std::string(Norm::name) + ": eps").c_str(), spec.inputs[1], DType::Float32);
+  requireDType((std::string(Norm::name) + ": eps").c_str(), spec.inputs[1],
+               DType::Float32);
   if (input.box.empty())
     return doNothing();
   const Shape &dims = spec.attrs.getInts("dims");

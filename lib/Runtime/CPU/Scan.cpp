@@ -9,9 +9,9 @@ namespace dtorch::cpu {
 namespace {
 
 template <typename T>
-using Running = std::conditional_t<
-    is16Bit<T>, float,
-    std::conditional_t<isFloat<T>, double, uint64_t>>;
+using Running =
+    std::conditional_t<is16Bit<T>, float,
+                       std::conditional_t<isFloat<T>, double, uint64_t>>;
 
 template <typename T> void sumRow(const T *x, T *y, int64_t n) {
   Running<T> sum = 0;

@@ -20,10 +20,9 @@ Taken takenIn(const KernelSpec &spec, size_t d) {
   int64_t step = spec.attrs.getInts("steps")[d];
   int64_t count = spec.inputs[1].global[d], offset = result.offset[d];
   int64_t begin = std::min(ceilDiv(offset - start, step), count);
-  int64_t end =
-      std::min(ceilDiv(offset + result.size[d] - start, step), count);
-  if (begin < end && (begin < value.offset[d] ||
-                      end > value.offset[d] + value.size[d]))
+  int64_t end = std::min(ceilDiv(offset + result.size[d] - start, step), count);
+  if (begin < end &&
+      (begin < value.offset[d] || end > value.offset[d] + value.size[d]))
     throw Error("slice_update: dim " + std::to_string(d) +
                     " of value must cover that of input",
                 ErrorKind::Placement);

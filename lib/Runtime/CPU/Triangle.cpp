@@ -6,7 +6,8 @@
 namespace dtorch::cpu {
 namespace {
 
-/// Rows and columns count from the whole matrix: the box tells where they start.
+/// Rows and columns count from the whole matrix: the box tells where they
+/// start.
 PreparedKernel prepareTriangle(const KernelSpec &spec) {
   const TensorSpec &result = spec.outputs[0];
   bool lower = spec.attrs.getString("kind") == "tril";
