@@ -45,10 +45,8 @@ def counts(case: LlamaCase) -> dict:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-@pytest.mark.parametrize(("dp", "tp"), [(1, 1), (1, 2), (2, 3)])
+@pytest.mark.parametrize(("dp", "tp"), [(1, 2), (2, 3), (1, 8)])
 def test_planted_faults_are_seen(fault, dp, tp):
-    if fault is bias_added_tp_times and tp == 1:
-        pytest.skip("one device adds a bias once")
     case = LlamaCase(dp=dp, tp=tp, length=16, bias=True)
     assert error(case) <= 1
     assert error(case, fault) >= 100
