@@ -1,6 +1,7 @@
 //===- BoundFunction.cpp - binding a program for one device ---------------===//
 #include "dtorch/Runtime/BoundFunction.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace dtorch {
@@ -160,6 +161,8 @@ private:
                              in, number);
     CommunicationSpec spec = communicationOf(in, number);
     step.communication = communicator.bind(spec, device);
+    if (in.name == "to_host" && device != hostDevice)
+      computeInPlace(step, planCommunication(spec, *indexIn(spec.from)));
     if (fromHost && device != hostDevice) {
       step.plan = planCommunication(spec, *indexIn(spec.to));
       if (mayAlias(step.outputs[0]))
@@ -167,6 +170,23 @@ private:
     }
     addReplicaCheck(step, in, number);
     result->steps.push_back(std::move(step));
+  }
+
+  /// Lets a value of the arena that goes to a host result as one block be
+  /// computed in that result. It must be written once: a second value would
+  /// change the result.
+  void computeInPlace(const BoundStep &step, const CommunicationPlan &plan) {
+    bool isEntry = function == &program.entry();
+    int64_t slot = step.inputs[0], target = step.outputs[0];
+    auto arenaSlot =
+        std::find_if(result->arenaSlots.begin(), result->arenaSlots.end(),
+                     [slot](const auto &entry) { return entry.first == slot; });
+    if (!isEntry || writes[slot] != 1 || plan.hostPlace() < 0 ||
+        function->buffers[target].kind != ProgramBuffer::Kind::Result ||
+        arenaSlot == result->arenaSlots.end())
+      return;
+    result->arenaSlots.erase(arenaSlot);
+    result->inPlace.push_back({slot, target, plan.hostPlace()});
   }
 
   void addReplicaCheck(BoundStep &step, const Instruction &in, int64_t number) {

@@ -215,6 +215,9 @@ void LocalExecutor::runDevice(Run &run, BoundProgram &bound, std::byte *arena) {
     for (size_t i = 0; i < run.results.size(); ++i)
       entry.slots[entry.resultSlots[i]] = {
           partOf(*run.results[i], bound.device), false};
+    for (const BoundFunction::InPlace &value : entry.inPlace)
+      entry.slots[value.slot] = {
+          entry.slots[value.resultSlot].data + value.byte, false};
     Runner(bound.device, run.stop).run(entry, arena);
   } catch (const RunAborted &) {
     // Another device has reported why.

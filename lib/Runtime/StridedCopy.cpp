@@ -90,7 +90,8 @@ void StridedCopy::run(const void *from, void *to) const {
   Byte *target = static_cast<Byte *>(to) + targetStart;
   size_t rank = sizes.size();
   if (rank == 0) {
-    std::memcpy(target, source, block);
+    if (target != source)
+      std::memcpy(target, source, block);
     return;
   }
   int64_t n1 = sizes[rank - 1], s1 = sourceSteps[rank - 1],

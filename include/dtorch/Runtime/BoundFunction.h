@@ -43,6 +43,11 @@ struct BoundFunction {
   std::vector<Slot> slots; ///< by buffer; of aliases unused
   std::vector<std::pair<int64_t, int64_t>> arenaSlots; ///< slot, offset
   std::vector<int64_t> argumentSlots, resultSlots;     ///< by index
+  /// Buffers of the entry that are computed where to_host would put them.
+  struct InPlace {
+    int64_t slot, resultSlot, byte;
+  };
+  std::vector<InPlace> inPlace;
   std::vector<BoundStep> steps; ///< those that concern the device
 };
 

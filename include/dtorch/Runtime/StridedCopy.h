@@ -25,6 +25,8 @@ public:
   static StridedCopy ofBox(const Box &part, const Box &source,
                            const Box &target, int64_t itemSize);
 
+  /// One block that is in its place already stays; the arrays do not overlap
+  /// otherwise.
   void run(const void *source, void *target) const;
 
   /// Bytes written.
@@ -32,6 +34,7 @@ public:
   /// Whether it is one block of memory, which then starts at sourceByte().
   bool isOneBlock() const { return sizes.empty(); }
   int64_t sourceByte() const { return sourceStart; }
+  int64_t targetByte() const { return targetStart; }
 
 private:
   // Dims merged as far as strides allow, outermost first; all numbers in bytes.

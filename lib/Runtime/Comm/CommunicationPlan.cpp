@@ -189,6 +189,12 @@ int64_t Plan::hostAlias() const {
   return pieces[0].copy.bytes() ? pieces[0].copy.sourceByte() : 0;
 }
 
+int64_t Plan::hostPlace() const {
+  if (sort != Sort::ToHost || pieces.empty() || !pieces[0].copy.isOneBlock())
+    return -1;
+  return pieces[0].copy.targetByte();
+}
+
 CommunicationPlan planCommunication(const CommunicationSpec &spec,
                                     int64_t index) {
   Plan plan;

@@ -1,5 +1,6 @@
 //===- ExecutorTest.cpp - programs on virtual devices ---------------------===//
 #include "Testing.h"
+#include "dtorch/Runtime/LocalExecutor.h"
 
 #include <chrono>
 #include <numeric>
@@ -101,6 +102,57 @@ TEST(ExecutorTest, AFunctionCalledTwiceOnAnyNumberOfDevices) {
     EXPECT_EQ(counters["all_reduce"].bytes, 2 * 2 * (k - 1) * 24 * 4);
     EXPECT_EQ(counters["to_host"].bytes, 24 * 4);
   }
+}
+
+/// main(x) = two results on the host, both to_host of a value on the devices;
+/// with `again`, the value is overwritten after the first.
+Program twoResults(MeshRef m, Placement placement, bool again) {
+  FunctionBuilder main("main");
+  BufferType host{{4, 6}, f32, Sharding::host()};
+  BufferType placed = on(m, {placement}, {4, 6});
+  int64_t x = main.argument(host, "x");
+  int64_t first = main.result(host), second = main.result(host);
+  int64_t a = main.arena(placed), b = main.arena(placed);
+  main.communicate("from_host", x, a);
+  main.launch("binary", {a, a}, b, {{"kind", std::string("add")}});
+  main.communicate("to_host", b, first);
+  if (again)
+    main.launch("binary", {a, a}, b, {{"kind", std::string("mul")}});
+  main.communicate("to_host", b, second);
+  return {{main.function}};
+}
+
+TEST(ExecutorTest, HostResultsOfOneValueAreTheirOwn) {
+  std::vector<double> x = counting(24), sum, product;
+  for (double value : x) {
+    sum.push_back(value + value);
+    product.push_back(value * value);
+  }
+  for (int64_t k : {1, 3})
+    for (Placement placement : {R, S(0), S(1)})
+      for (bool again : {false, true}) {
+        auto results = run(twoResults(mesh({k}), placement, again),
+                           {hostTensor(f32, {4, 6}, x)});
+        EXPECT_EQ(whole(*results[0]), sum);
+        EXPECT_EQ(whole(*results[1]), again ? product : sum);
+      }
+}
+
+/// A value that to_host takes as one block is computed where it goes.
+TEST(ExecutorTest, AWholeBlockIsComputedInTheHostsResult) {
+  Program program = twoResults(mesh({3}), S(0), false);
+  auto loaded = Executor::local().load(program);
+  auto &bound = dynamic_cast<LocalProgram &>(*loaded);
+  ASSERT_EQ(bound.devices.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    const auto &inPlace = bound.devices[i].entry().inPlace;
+    ASSERT_EQ(inPlace.size(), 1u);
+    // 2, 1 and 1 of 4 rows of 24 bytes
+    EXPECT_EQ(inPlace[0].byte, std::vector<int64_t>({0, 48, 72})[i]);
+  }
+  auto columns = Executor::local().load(twoResults(mesh({3}), S(1), false));
+  for (auto &device : dynamic_cast<LocalProgram &>(*columns).devices)
+    EXPECT_TRUE(device.entry().inPlace.empty());
 }
 
 TEST(ExecutorTest, ALoadedProgramRunsAgainAndAgain) {

@@ -71,6 +71,9 @@ struct CommunicationPlan {
   /// If the device's part lies in one block of the host's value, its first
   /// byte; else -1. FromHost only.
   int64_t hostAlias() const;
+  /// ToHost: the byte of the host's value where the device's part goes as one
+  /// block, so that it may be computed there; -1 if there is none.
+  int64_t hostPlace() const;
 };
 
 /// Whether the kind communicates: all but slice, mask and from_host.
