@@ -10,7 +10,7 @@ import numpy as np
 
 from dtorch import _dtorch, arrays
 from dtorch.dtypes import BY_NAME, dtype
-from dtorch.errors import fail, location
+from dtorch.errors import as_int, fail, location, shown
 from dtorch.graph import Graph
 from dtorch.mesh import HOST, DeviceMesh, wrap_mesh
 from dtorch.placement import Placement, from_native
@@ -162,30 +162,24 @@ def as_tensor(value: Any, subject: str) -> Tensor:
         return same(value)
     if arrays.is_torch(value) or isinstance(value, np.ndarray) or hasattr(value, "__dlpack__"):
         return wrap(host_input(arrays.from_any(value)))
-    raise fail(TypeError, f"{subject}: operands must be tensors or numbers, got {value!r:.80}")
+    raise fail(TypeError, f"{subject}: operands must be tensors or numbers, got {shown(value)}")
 
 
 def resolve_dim(dim: Any, ndim: int, subject: str) -> int:
     """A dim counted from the front; 0-dim tensors allow 0 and -1."""
     span = max(ndim, 1)
-    try:
-        index = dim.__index__()
-    except AttributeError:
-        raise fail(TypeError, f"{subject}: dim must be an int, got {dim!r}") from None
+    index: int = dim if type(dim) is int else as_int(dim, f"{subject}: dim")
     if not -span <= index < span:
         raise fail(
             IndexError,
             f"{subject}: dimension out of range (expected to be in range of "
             f"[{-span}, {span - 1}], but got {index})",
         )
-    return int(index % span)
+    return index % span
 
 
 def flatten_ints(sizes: Sequence[Any], subject: str) -> list[int]:
     """Sizes given one by one or as one sequence."""
     if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)):
         sizes = sizes[0]
-    try:
-        return [s.__index__() for s in sizes]
-    except AttributeError:
-        raise fail(TypeError, f"{subject}: sizes must be ints, got {list(sizes)}") from None
+    return [as_int(s, f"{subject}: sizes") for s in sizes]

@@ -17,7 +17,7 @@ from dtorch._elementwise import binary, cast, checked_scalar
 from dtorch._pointwise import where
 from dtorch._shaping import broadcast_shape, slice_dims, slice_of, view_as_shape
 from dtorch.arrays import HostArray
-from dtorch.errors import fail
+from dtorch.errors import as_int, fail
 
 if TYPE_CHECKING:
     from dtorch.tensor import Tensor
@@ -241,11 +241,9 @@ def repeat_interleave(
     d = resolve_dim(0 if dim is None else dim, x.ndim, "repeat_interleave")
     x = x if x.ndim else view_as_shape(x, [1])
     if not hasattr(repeats, "shape") and not isinstance(repeats, (list, tuple)):
-        if as_number(repeats) is None or repeats < 0:
-            raise fail(
-                ValueError, f"repeat_interleave: repeats must be at least 0, got {repeats!r:.80}"
-            )
-        count, shape = repeats.__index__(), x.shape
+        count, shape = as_int(repeats, "repeat_interleave: repeats"), x.shape
+        if count < 0:
+            raise fail(ValueError, f"repeat_interleave: repeats must be at least 0, got {count}")
         wide = [*shape[: d + 1], count, *shape[d + 1 :]]
         joined = [n * count if i == d else n for i, n in enumerate(shape)]
         return view_as_shape(x.unsqueeze(d + 1).expand(wide), joined)

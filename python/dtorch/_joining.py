@@ -9,7 +9,7 @@ from dtorch._base import TensorBase, as_tensor, record, resolve_dim
 from dtorch._elementwise import cast
 from dtorch._shaping import broadcast_shape, slice_of, view_as_shape
 from dtorch.dtypes import result_dtype
-from dtorch.errors import fail
+from dtorch.errors import as_int, fail
 
 if TYPE_CHECKING:
     from dtorch.tensor import Tensor
@@ -86,7 +86,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Tensor:
     size, first = x.shape[d], _int("narrow", "start", start)
     if not -size <= first <= size:
         raise fail(IndexError, f"narrow: start must be in [{-size}, {size}], got {first}")
-    first = first + size if first < 0 else first
+    first, length = first + size if first < 0 else first, _int("narrow", "length", length)
     if length < 0 or first + length > size:
         raise fail(
             ValueError,
@@ -96,10 +96,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Tensor:
 
 
 def _int(subject: str, name: str, value: Any) -> int:
-    try:
-        return int(value.__index__())
-    except AttributeError:
-        raise fail(TypeError, f"{subject}: {name} must be an int, got {value!r:.80}") from None
+    return as_int(value, f"{subject}: {name}")
 
 
 def select(input: Any, dim: int, index: int) -> Tensor:
@@ -159,6 +156,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of ceil(n / chunks), as in PyTorch (this is a
     split of the global value, not the shard law)."""
     x = as_tensor(input, "chunk")
+    chunks = _int("chunk", "chunks", chunks)
     if chunks < 1:
         raise fail(ValueError, f"chunk: chunks must be at least 1, got {chunks}")
     if not x.ndim:

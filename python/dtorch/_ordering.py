@@ -10,7 +10,7 @@ from dtorch._elementwise import cast
 from dtorch._reductions import ValuesAndIndices
 from dtorch._shaping import slice_of, view_as_shape
 from dtorch.dtypes import to_dtype
-from dtorch.errors import fail
+from dtorch.errors import as_int, fail
 
 if TYPE_CHECKING:
     from dtorch.tensor import Tensor
@@ -71,9 +71,7 @@ def topk(
     x = as_tensor(input, "topk")
     d = resolve_dim(dim, x.ndim, "topk")
     size = x.shape[d] if x.ndim else 1
-    if not hasattr(k, "__index__"):
-        raise fail(TypeError, f"topk: k must be an int, got {k!r:.80}")
-    count = k.__index__()
+    count = as_int(k, "topk: k")
     if not 0 <= count <= size:
         raise fail(IndexError, f"topk: k must be in [0, {size}], got {count}")
     indices = _sort_indices(x, d, largest)

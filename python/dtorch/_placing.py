@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from dtorch._base import TensorBase, check_mesh, same, wrap
-from dtorch.errors import PlacementError, fail, location
+from dtorch.errors import PlacementError, fail, location, shown
 from dtorch.graph import Graph
 from dtorch.mesh import DeviceMesh, resolve_axis
 from dtorch.placement import Placement, Replicate, Shard, resolve, resolve_all
@@ -164,6 +164,12 @@ class Placing(TensorBase):
 
 def _by_axis(mesh: DeviceMesh, named: Mapping[str | int, Placement]) -> dict[int, Placement]:
     """The dict by axis index, without names that the mesh lacks."""
+    if not isinstance(named, Mapping):
+        raise fail(
+            TypeError,
+            "redistribute_by_dict: placements_dict must be a dict of placements by axis, "
+            f"got {shown(named)}",
+        )
     result: dict[int, Placement] = {}
     for key, placement in named.items():
         axis = mesh.dim_name_index(key) if isinstance(key, str) else resolve_axis(mesh, key)

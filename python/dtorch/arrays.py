@@ -14,9 +14,12 @@ import numpy.typing as npt
 
 from dtorch import dtypes
 from dtorch.dtypes import dtype, to_dtype
-from dtorch.errors import fail
+from dtorch.errors import fail, shown
 
 Array = npt.NDArray[Any]
+
+MAX_DIMS = 64
+"""NumPy's limit of dims."""
 
 
 class HostArray(NamedTuple):
@@ -64,9 +67,15 @@ def from_any(data: Any) -> HostArray:
 
 def _from_torch(tensor: Any) -> HostArray:
     tensor = tensor.detach()
+    d = to_dtype(tensor.dtype)
+    if str(tensor.layout) != "torch.strided":
+        raise fail(
+            TypeError,
+            f"Tensor: PyTorch tensors must be dense, got {tensor.layout}",
+            "use tensor.to_dense()",
+        )
     if tensor.device.type != "cpu":
         tensor = tensor.cpu()
-    d = to_dtype(tensor.dtype)
     if d is dtypes.bfloat16:
         import torch
 
@@ -85,21 +94,27 @@ def _from_numpy(array: Array) -> HostArray:
 def _from_python(data: Any) -> HostArray:
     try:
         array = np.array(_plain(data))
-    except ValueError as error:
-        raise fail(ValueError, f"Tensor: nested lists must form a box: {error}") from None
+    except ValueError:
+        raise fail(ValueError, f"Tensor: nested lists must form a box, got {shown(data)}") from None
     if array.size == 0 and array.dtype == np.float64:
         return HostArray(array.astype(np.float32), dtypes.float32)
     if array.dtype.kind == "f" and not _holds_numpy(data):
         return HostArray(array.astype(np.float32), dtypes.float32)
     if array.dtype.kind not in "bif":
-        raise fail(TypeError, f"Tensor: cannot be made from {type(data).__name__}: {data!r:.80}")
+        raise fail(TypeError, f"Tensor: cannot be made from {type(data).__name__}: {shown(data)}")
     return HostArray(array, to_dtype(array.dtype))
 
 
-def _plain(data: Any) -> Any:
+def _plain(data: Any, depth: int = 0) -> Any:
     """Nested lists whose leaves NumPy understands (tensors inside are read)."""
+    if depth > MAX_DIMS:
+        raise fail(
+            ValueError,
+            f"Tensor: lists must be nested at most {MAX_DIMS} deep, got more (or a list that "
+            "holds itself)",
+        )
     if isinstance(data, (list, tuple)):
-        return [_plain(d) for d in data]
+        return [_plain(d, depth + 1) for d in data]
     if is_torch(data):
         return data.tolist()
     return data.tolist() if hasattr(data, "_host_value") else data
@@ -121,6 +136,8 @@ def cast(value: HostArray, d: dtype) -> HostArray:
         array = widen_bfloat16(array)
     if d is dtypes.bfloat16:
         return HostArray(narrow_to_bfloat16(array), d)
+    if d.category == 1 and array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise fail(ValueError, f"Tensor: NaN and infinity cannot become {d.name}")
     return HostArray(array.astype(numpy_dtype(d)), d)
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from types import FrameType
+from typing import Any
 
 from dtorch._dtorch import PlacementError
 
-__all__ = ["PlacementError", "fail", "location"]
+__all__ = ["PlacementError", "as_int", "as_list", "fail", "location"]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _USER_PARTS = tuple(_PACKAGE + part + os.sep for part in ("models", "test"))
@@ -52,3 +54,42 @@ def fail(kind: type[Exception], message: str, note: str | None = None) -> Except
     filename, line = location()
     text = f"{filename}:{line}: error: {message}"
     return kind(text if note is None else f"{text}\n  note: {note}")
+
+
+def as_int(value: Any, what: str) -> int:
+    """A whole number of 64 bits; whatever has `__index__`, but for bools, is one.
+
+    >>> as_int(3, "Shard: dim")
+    3
+    """
+    if type(value) is not int:
+        try:
+            number = value.__index__()
+        except (AttributeError, TypeError):
+            number = None
+        if number is None or isinstance(value, bool):
+            raise fail(TypeError, f"{what} must be an int, got {shown(value)}")
+        value = number
+    if not -(2**63) <= value < 2**63:
+        raise fail(ValueError, f"{what} must fit 64 bits, got {shown(value)}")
+    return int(value)
+
+
+def as_list(values: Any, what: str) -> list[Any]:
+    """A list of what is iterable; text, mappings and sets are not meant."""
+    if isinstance(values, (list, tuple)):
+        return list(values)
+    unmeant = isinstance(values, (str, bytes, dict, set))
+    if unmeant or not isinstance(values, Iterable):
+        raise fail(TypeError, f"{what} must be a list, got {shown(values)}")
+    return list(values)
+
+
+def shown(value: Any) -> str:
+    """What was found, in at most 80 characters and one line."""
+    try:
+        text = repr(value)
+    except Exception:  # a repr of its own, or too deep
+        text = f"a {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else text[:77] + "..."

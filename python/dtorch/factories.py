@@ -26,7 +26,7 @@ from dtorch._elementwise import cast, checked_scalar
 from dtorch._pointwise import where
 from dtorch.dtypes import dtype as DType
 from dtorch.dtypes import scalar_dtype, to_dtype
-from dtorch.errors import PlacementError, fail, location
+from dtorch.errors import PlacementError, as_int, fail, location
 from dtorch.graph import Graph
 from dtorch.mesh import DeviceMesh, get_default_device_mesh
 from dtorch.placement import Placement, Replicate, Shard, resolve_all
@@ -66,14 +66,14 @@ def _target(
     mesh = check_mesh(get_default_device_mesh(device_mesh))
     if placements is None:
         return mesh, [Replicate() for _ in range(mesh.ndim)]
-    if len(placements) != mesh.ndim:
+    chosen = resolve_all(placements, ndim)
+    if len(chosen) != mesh.ndim:
         raise fail(
             PlacementError,
-            f"{subject}: each of the {mesh.ndim} mesh axes needs one placement, "
-            f"got {list(placements)}",
+            f"{subject}: each of the {mesh.ndim} mesh axes needs one placement, got {chosen}",
             None if mesh.ndim else "give device_mesh",
         )
-    return mesh, resolve_all(placements, ndim)
+    return mesh, chosen
 
 
 def _make(
@@ -161,6 +161,8 @@ def arange(
     if any(n is None for n in numbers):
         raise fail(TypeError, f"arange: bounds must be numbers, got {(start, end, step)}")
     first, last, by = (n for n in numbers if n is not None)
+    if not all(math.isfinite(n) for n in (first, last, by)):
+        raise fail(ValueError, f"arange: bounds must be finite, got {(first, last, by)}")
     if dtype is not None and to_dtype(dtype).category == 1:
         first, last, by = int(first), int(last), int(by)
     if by == 0 or (last - first) * by < 0:
@@ -169,9 +171,10 @@ def arange(
     counting = dtypes.float64 if floating else dtypes.int64
     d = to_dtype(dtype) if dtype is not None else dtypes.float32 if floating else dtypes.int64
     count = math.ceil((last - first) / by) if floating else -((first - last) // by)
+    count = as_int(int(count), "arange: the number of elements")
     target = _target("arange", 1, device, device_mesh, placements)
     operands = [scalar(first, counting), scalar(by, counting)]
-    return _make("arange", operands, target, requires_grad, size=int(count), dtype=d.name)
+    return _make("arange", operands, target, requires_grad, size=count, dtype=d.name)
 
 
 def _number(value: Any) -> bool | int | float | None:

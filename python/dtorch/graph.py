@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Literal, NamedTuple
 
 from dtorch import _dtorch
-from dtorch.errors import fail
+from dtorch.errors import fail, shown
 from dtorch.mesh import DeviceMesh
 
 __all__ = ["Counter", "Graph", "compile_counters", "counters", "mode", "reset_counters"]
@@ -63,7 +63,9 @@ class Graph:
         """Parameters and factories made inside lie on `device_mesh`, replicated
         unless their class shards them. `dtorch.Tensor(data)` stays on the host."""
         if not isinstance(device_mesh, DeviceMesh):
-            raise fail(TypeError, f"device_mesh_guard: needs a DeviceMesh, got {device_mesh!r}")
+            raise fail(
+                TypeError, f"device_mesh_guard: needs a DeviceMesh, got {shown(device_mesh)}"
+            )
         return self._guard(device_mesh)
 
     @contextmanager
@@ -76,6 +78,8 @@ class Graph:
 
     def satisfy(self, device_mesh: DeviceMesh) -> bool:
         """Whether this process has the devices of the mesh."""
+        if not isinstance(device_mesh, DeviceMesh):
+            raise fail(TypeError, f"satisfy: needs a DeviceMesh, got {shown(device_mesh)}")
         if device_mesh.device_type != "cpu":
             return False
         return device_mesh._native.required_world_size <= _dtorch.num_devices()

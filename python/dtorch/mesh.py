@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from dtorch import _dtorch
-from dtorch.errors import fail
+from dtorch.errors import as_int, as_list, fail, shown
 
 __all__ = [
     "DeviceMesh",
@@ -43,9 +42,12 @@ class DeviceMesh:
         ids: Any,
         dim_names: Sequence[str] | None = None,
     ) -> None:
-        array = np.asarray(ids)
+        try:
+            array = np.asarray(ids)
+        except (ValueError, RecursionError):  # no box
+            array = np.empty(0)
         if array.size == 0 or array.dtype.kind not in "iu":
-            raise fail(ValueError, f"DeviceMesh: ids must be device numbers, got {ids!r}")
+            raise fail(ValueError, f"DeviceMesh: ids must be device numbers, got {shown(ids)}")
         names = _checked_names("DeviceMesh", device_type, array.shape, dim_names)
         numbers = [int(i) for i in array.reshape(-1)]
         self._native = _native_mesh(
@@ -73,10 +75,12 @@ class DeviceMesh:
 
     def size(self, axis: int | None = None) -> int:
         """Number of devices, or the size of one axis."""
-        return math.prod(self.shape) if axis is None else self.shape[axis]
+        return math.prod(self.shape) if axis is None else self.shape[resolve_axis(self, axis)]
 
     def dim_name_index(self, name: str) -> int | None:
         """Index of the axis of that name; None if there is none."""
+        if not isinstance(name, str):
+            raise fail(TypeError, f"mesh: an axis name must be a string, got {shown(name)}")
         return self._native.dim_name_index(name)
 
     def has_dim_name(self, name: str) -> bool:
@@ -134,12 +138,14 @@ def _checked_names(
         )
     if names is None:
         return [f"dim_{i}" for i in range(len(shape))]
-    if len(names) != len(shape):
+    given = as_list(names, f"{subject}: mesh_dim_names")
+    if len(given) != len(shape):
         raise fail(
-            ValueError,
-            f"{subject}: each of the {len(shape)} axes needs one name, got {list(names)}",
+            ValueError, f"{subject}: each of the {len(shape)} axes needs one name, got {given}"
         )
-    return [str(n) for n in names]
+    if not all(isinstance(n, str) and n for n in given):
+        raise fail(TypeError, f"{subject}: axis names must be strings, not empty, got {given}")
+    return given
 
 
 def _native_mesh(subject: str, make: Any, *args: Any) -> _dtorch.Mesh:
@@ -162,7 +168,7 @@ def wrap_mesh(native: _dtorch.Mesh) -> DeviceMesh:
 
 def resolve_axis(mesh: DeviceMesh, axis: int) -> int:
     """An axis index counted from the front; IndexError if there is none."""
-    axis = operator.index(axis)
+    axis = as_int(axis, "mesh: axis")
     if not -mesh.ndim <= axis < mesh.ndim:
         raise fail(IndexError, f"mesh: axis must be in [{-mesh.ndim}, {mesh.ndim - 1}], got {axis}")
     return axis % mesh.ndim
@@ -179,7 +185,8 @@ def init_device_mesh(
     >>> init_device_mesh("cpu", (2, 2), mesh_dim_names=["dp", "tp"])
     DeviceMesh('cpu', dim_name: ['dp', 'tp'], shape: (2, 2), data: [[0, 1], [2, 3]])
     """
-    shape = [operator.index(n) for n in mesh_shape]
+    sizes = as_list(mesh_shape, "init_device_mesh: mesh_shape")
+    shape = [as_int(n, "init_device_mesh: sizes") for n in sizes]
     names = _checked_names("init_device_mesh", device_type, shape, mesh_dim_names)
     return wrap_mesh(
         _native_mesh("init_device_mesh", _dtorch.Mesh.regular, device_type, names, shape)
@@ -194,6 +201,8 @@ def get_default_device_mesh(device_mesh: DeviceMesh | None = None) -> DeviceMesh
     """`device_mesh` if given, else the mesh of the innermost
     `device_mesh_guard`, else the host mesh."""
     if device_mesh is not None:
+        if not isinstance(device_mesh, DeviceMesh):
+            raise fail(TypeError, f"device_mesh: needs a DeviceMesh, got {shown(device_mesh)}")
         return device_mesh
     from dtorch.graph import Graph
 
@@ -206,6 +215,8 @@ def assign_layers_to_stages(num_layers: int, num_stages: int) -> list[int]:
     >>> assign_layers_to_stages(4, 2), assign_layers_to_stages(5, 4)
     ([0, 0, 1, 1], [0, 0, 1, 2, 3])
     """
+    num_layers = as_int(num_layers, "assign_layers_to_stages: num_layers")
+    num_stages = as_int(num_stages, "assign_layers_to_stages: num_stages")
     if num_layers < 0 or num_stages < 1:
         raise fail(
             ValueError,

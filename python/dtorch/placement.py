@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from functools import cache
 
 from dtorch import _dtorch
-from dtorch.errors import PlacementError, fail
+from dtorch.errors import PlacementError, as_int, as_list, fail, shown
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
@@ -50,10 +49,10 @@ class Shard(Placement):
     __slots__ = ()
 
     def __init__(self, dim: int, *, unit: int = 1) -> None:
-        unit = operator.index(unit)
+        unit = as_int(unit, "Shard: unit")
         if unit < 1:
             raise fail(PlacementError, f"Shard: unit must be at least 1, got {unit}")
-        self._native = _dtorch.Placement.shard(operator.index(dim), unit)
+        self._native = _dtorch.Placement.shard(as_int(dim, "Shard: dim"), unit)
 
     @property
     def dim(self) -> int:
@@ -132,7 +131,7 @@ def resolve(placement: Placement, ndim: int) -> Placement:
     if not isinstance(placement, Placement):
         raise fail(
             TypeError,
-            f"placements: each must be Shard, Replicate or Partial, got {placement!r}",
+            f"placements: each must be Shard, Replicate or Partial, got {shown(placement)}",
         )
     if not isinstance(placement, Shard):
         return placement
@@ -149,4 +148,4 @@ def resolve(placement: Placement, ndim: int) -> Placement:
 
 def resolve_all(placements: Iterable[Placement], ndim: int) -> list[Placement]:
     """Each placement resolved for a tensor of `ndim` dims."""
-    return [resolve(p, ndim) for p in placements]
+    return [resolve(p, ndim) for p in as_list(placements, "placements:")]

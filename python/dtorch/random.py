@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import secrets
 
+from dtorch.errors import fail, shown
+
 __all__ = ["initial_seed", "manual_seed", "next_key"]
 
 _seed = secrets.randbits(63)
@@ -17,7 +19,11 @@ _offset = 0
 def manual_seed(seed: int) -> None:
     """Starts the random numbers afresh: equal seeds, equal tensors."""
     global _seed, _offset
-    _seed, _offset = int(seed) & (2**63 - 1), 0
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise fail(TypeError, f"manual_seed: seed must be an int, got {shown(seed)}")
+    if not -(2**63) <= seed < 2**64:
+        raise fail(ValueError, f"manual_seed: seed must fit 64 bits, got {shown(seed)}")
+    _seed, _offset = seed & (2**63 - 1), 0
 
 
 def initial_seed() -> int:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from dtorch import arrays, dtypes
-from dtorch._base import TensorBase, check_device, host_input, same, set_tensor_class, wrap
+from dtorch._base import (
+    TensorBase,
+    check_device,
+    host_input,
+    resolve_dim,
+    same,
+    set_tensor_class,
+    wrap,
+)
 from dtorch._elementwise import Elementwise, cast
 from dtorch._indexing import getitem
 from dtorch._inplace import InPlace
@@ -62,7 +70,11 @@ class Tensor(Elementwise, Shaping, Methods, InPlace, Placing, Reading):
 
     def size(self, dim: int | None = None) -> Any:
         """All global sizes, or one."""
-        return self.shape if dim is None else self.shape[dim]
+        if dim is None:
+            return self.shape
+        if not self.ndim:
+            raise fail(IndexError, "size: a 0-dim tensor has no sizes")
+        return self.shape[resolve_dim(dim, self.ndim, "size")]
 
     def __getitem__(self, index: Any) -> Tensor:
         return getitem(self, index)
@@ -191,6 +203,9 @@ def frombuffer(
     import numpy as np
 
     d: DType = to_dtype(dtype)
-    array = np.frombuffer(buffer, arrays.numpy_dtype(d), count, offset)
-    array = array if shape is None else array.reshape(shape)
+    try:
+        array = np.frombuffer(buffer, arrays.numpy_dtype(d), count, offset)
+        array = array if shape is None else array.reshape(shape)
+    except (TypeError, ValueError) as error:
+        raise fail(type(error), f"frombuffer: {error}") from None
     return wrap(host_input(arrays.HostArray(array, d), borrow=True))
