@@ -2,11 +2,9 @@
 
 #include "dtorch/Graph/Capture.h"
 
-#include "Key.h"
-
 #include <algorithm>
+#include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 
 using namespace dtorch;
 
@@ -15,60 +13,98 @@ const Node &Capture::node(int64_t value) const {
   return value < numInputs ? *inputs[value] : *steps[value - numInputs].node;
 }
 
-/// The nodes to compute, oldest first. An operand is recorded before its
-/// result, so this is an order of computation.
-static std::vector<Capture::Step> collect(std::span<const NodeRef> wanted) {
-  std::vector<Capture::Step> steps;
-  std::unordered_set<const Node *> seen;
-  std::vector<const NodeRef *> stack;
-  for (const NodeRef &node : wanted)
-    stack.push_back(&node);
-  while (!stack.empty()) {
-    const NodeRef &node = *stack.back();
-    stack.pop_back();
-    if (node->computed() || !seen.insert(node.get()).second)
-      continue;
-    for (const NodeRef &input : node->inputs())
-      stack.push_back(&input);
-    steps.push_back({node, {}, false});
+namespace dtorch {
+/// Makes one capture. Notes are written into the nodes, so only one is made at
+/// a time.
+struct CaptureBuilder {
+  explicit CaptureBuilder(Capture &result) : result(result), guard(mutex) {
+    id = ++lastId;
   }
-  std::sort(steps.begin(), steps.end(), [](const auto &a, const auto &b) {
-    return a.node->sequence() < b.node->sequence();
-  });
-  return steps;
-}
+
+  void run(std::span<const NodeRef> wanted) {
+    collect(wanted);
+    sort();
+    numberOperands();
+    markStored(wanted);
+  }
+
+private:
+  /// The nodes to compute.
+  void collect(std::span<const NodeRef> wanted) {
+    std::vector<Node *> stack;
+    for (const NodeRef &node : wanted)
+      stack.push_back(node.get());
+    while (!stack.empty()) {
+      Node *node = stack.back();
+      stack.pop_back();
+      if (node->captureId == id)
+        continue;
+      node->captureId = id;
+      node->captureUses = 0;
+      node->captureNumber = unnumbered;
+      if (node->computed())
+        continue;
+      for (const NodeRef &input : node->inputs())
+        stack.push_back(input.get());
+      result.steps.emplace_back().node = node;
+    }
+  }
+
+  /// Oldest first. An operand is recorded before its result, so this is an
+  /// order of computation. They come youngest first from a chain.
+  void sort() {
+    auto older = [](const Capture::Step &a, const Capture::Step &b) {
+      return a.node->sequenceNumber < b.node->sequenceNumber;
+    };
+    std::reverse(result.steps.begin(), result.steps.end());
+    if (!std::is_sorted(result.steps.begin(), result.steps.end(), older))
+      std::sort(result.steps.begin(), result.steps.end(), older);
+  }
+
+  void numberOperands() {
+    size_t count = 0;
+    for (const Capture::Step &step : result.steps)
+      for (const NodeRef &input : step.node->inputs()) {
+        ++count;
+        if (input->captureNumber == unnumbered && input->computed()) {
+          input->captureNumber = static_cast<int64_t>(result.inputs.size());
+          result.inputs.push_back(input.get());
+        }
+      }
+    result.operandNumbers.reserve(count); // spans point into it
+    for (Capture::Step &step : result.steps) {
+      int64_t *first = result.operandNumbers.data() + result.operandNumbers.size();
+      for (const NodeRef &input : step.node->inputs()) {
+        ++input->captureUses;
+        result.operandNumbers.push_back(input->captureNumber);
+      }
+      step.operands = {first, step.node->inputs().size()};
+      step.node->captureNumber = result.valueOf(&step - result.steps.data());
+    }
+  }
+
+  /// What the steps themselves do not account for, somebody else holds.
+  void markStored(std::span<const NodeRef> wanted) {
+    for (Capture::Step &step : result.steps)
+      step.stored = step.node->useCount() > step.node->captureUses;
+    for (const NodeRef &node : wanted)
+      if (int64_t step = node->captureNumber - result.valueOf(0); step >= 0)
+        result.steps[step].stored = true;
+  }
+
+  static constexpr int64_t unnumbered = -1;
+  static inline std::mutex mutex;
+  static inline int64_t lastId = 0;
+
+  Capture &result;
+  std::lock_guard<std::mutex> guard;
+  int64_t id;
+};
+} // namespace dtorch
 
 Capture dtorch::capture(std::span<const NodeRef> wanted) {
   Capture result;
-  result.steps = collect(wanted);
-
-  std::unordered_map<const Node *, int64_t> stepOf, inputOf;
-  for (size_t i = 0; i < result.steps.size(); ++i)
-    stepOf[result.steps[i].node.get()] = static_cast<int64_t>(i);
-  for (const Capture::Step &step : result.steps)
-    for (const NodeRef &input : step.node->inputs()) {
-      if (stepOf.count(input.get()) ||
-          !inputOf.try_emplace(input.get(), result.inputs.size()).second)
-        continue;
-      result.inputs.push_back(input);
-      result.values.push_back(input->value());
-    }
-
-  // What the steps themselves do not account for, somebody else holds.
-  std::vector<long> uses(result.steps.size(), 1);
-  for (Capture::Step &step : result.steps)
-    for (const NodeRef &input : step.node->inputs()) {
-      auto it = stepOf.find(input.get());
-      if (it != stepOf.end())
-        ++uses[it->second];
-      step.operands.push_back(it != stepOf.end() ? result.valueOf(it->second)
-                                                 : inputOf[input.get()]);
-    }
-  for (size_t i = 0; i < result.steps.size(); ++i)
-    result.steps[i].stored = result.steps[i].node.use_count() > uses[i];
-  for (const NodeRef &node : wanted)
-    if (auto it = stepOf.find(node.get()); it != stepOf.end())
-      result.steps[it->second].stored = true;
+  CaptureBuilder(result).run(wanted);
   return result;
 }
 
@@ -76,21 +112,22 @@ std::vector<std::string> dtorch::argumentNames(const Capture &capture) {
   // Names that users gave go first; `owners` says to which value.
   std::unordered_map<std::string, int64_t> owners;
   auto identity = [](const Node &input) {
-    return input.origin >= 0 ? input.origin : input.sequence();
+    return input.info().origin >= 0 ? input.info().origin : input.sequence();
   };
-  for (const NodeRef &input : capture.inputs)
-    if (!input->name.empty())
-      owners.try_emplace(input->name, identity(*input));
+  for (const Node *input : capture.inputs)
+    if (!input->info().name.empty())
+      owners.try_emplace(input->info().name, identity(*input));
 
   std::vector<std::string> names;
   std::unordered_map<std::string, int64_t> counts;
-  for (const NodeRef &input : capture.inputs) {
-    auto owner = owners.find(input->name);
+  for (const Node *input : capture.inputs) {
+    const std::string &given = input->info().name;
+    auto owner = owners.find(given);
     if (owner != owners.end() && owner->second == identity(*input)) {
-      names.push_back(input->name);
+      names.push_back(given);
       continue;
     }
-    std::string stem = !input->name.empty() ? input->name + "_"
+    std::string stem = !given.empty()       ? given + "_"
                        : input->parameter   ? "parameter"
                        : input->isScalar()  ? "scalar"
                                             : "input";
@@ -107,20 +144,78 @@ std::vector<std::string> dtorch::argumentNames(const Capture &capture) {
 // The structure
 //===----------------------------------------------------------------------===//
 
-std::string dtorch::structureKey(const Capture &capture) {
-  Key key;
-  for (const NodeRef &input : capture.inputs) {
-    key.add(static_cast<int64_t>(input->type().dtype) * 2 + input->parameter);
-    key.add(std::span<const int64_t>(input->type().shape));
-    key.add(input->normalSharding());
+namespace {
+/// Numbers scopes in order of first use, each with its parent.
+class ScopeNumbers {
+public:
+  explicit ScopeNumbers(std::vector<uint64_t> &words) : words(words) {}
+
+  /// Steps of one call mostly follow each other.
+  void add(const Scope *scope) {
+    if (scope != last) {
+      last = scope;
+      lastNumber = scope ? numberOf(scope) : 0;
+    }
+    words.push_back(lastNumber);
   }
-  // Types and placements of the steps follow from those of the inputs.
+
+private:
+  uint64_t numberOf(const Scope *scope) {
+    auto [it, isNew] = numbers.try_emplace(scope, numbers.size() + 1);
+    uint64_t number = it->second;
+    if (isNew)
+      words.push_back(scope->parent ? numberOf(scope->parent.get()) : 0);
+    return number;
+  }
+
+  std::vector<uint64_t> &words;
+  std::unordered_map<const Scope *, uint64_t> numbers;
+  const Scope *last = nullptr;
+  uint64_t lastNumber = 0;
+};
+} // namespace
+
+/// A pointer to an object of at least eight bytes, with three flags.
+static uint64_t wordOf(const void *object, bool a, bool b = false,
+                       bool c = false) {
+  return reinterpret_cast<uintptr_t>(object) | (a ? 1 : 0) | (b ? 2 : 0) |
+         (c ? 4 : 0);
+}
+
+StructureKey dtorch::structureKey(const Capture &capture) {
+  StructureKey key;
+  key.words.reserve(capture.inputs.size() + capture.steps.size() * 4 + 1);
+  key.words.push_back(capture.inputs.size());
+  for (const Node *input : capture.inputs)
+    key.words.push_back(wordOf(&input->valueTypeOf(), input->parameter));
+  // Types and placements of the steps follow from those of the inputs. An op
+  // settles how many operands follow.
+  ScopeNumbers scopes(key.words);
   for (const Capture::Step &step : capture.steps) {
     const Node &node = *step.node;
-    key.addOp(node);
-    key.add(std::span<const int64_t>(step.operands));
-    key.add(int64_t(step.stored));
-    key.add(node.scope().get());
+    const OpUse *use = node.use().get();
+    key.words.push_back(use ? wordOf(use, false, step.stored)
+                            : wordOf(&node.valueTypeOf(), true, step.stored,
+                                     node.strict()));
+    key.words.insert(key.words.end(), step.operands.begin(),
+                     step.operands.end());
+    scopes.add(node.scope().get());
   }
-  return std::move(key.text);
+  for (uint64_t word : key.words) {
+    key.hash = (key.hash ^ word) * 0x9e3779b97f4a7c15ull;
+    key.hash ^= key.hash >> 32;
+  }
+  return key;
+}
+
+StructureRefs dtorch::structureRefs(const Capture &capture) {
+  StructureRefs refs;
+  for (const Node *input : capture.inputs)
+    refs.types.push_back(input->typeRef());
+  for (const Capture::Step &step : capture.steps) {
+    refs.types.push_back(step.node->typeRef());
+    if (step.node->use())
+      refs.uses.push_back(step.node->use());
+  }
+  return refs;
 }

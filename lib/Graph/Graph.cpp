@@ -1,26 +1,93 @@
 //===- Graph.cpp - records ops lazily -------------------------------------===//
 
 #include "dtorch/Graph/Graph.h"
-#include "dtorch/Graph/Inference.h"
+#include "NodeRegistry.h"
 #include "dtorch/Sharding/RedistributePlan.h"
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 using namespace dtorch;
 
-Graph::Graph(Mode mode)
-    : recordMode(mode), registry(std::make_shared<NodeRegistry>()) {}
+//===----------------------------------------------------------------------===//
+// Module calls
+//===----------------------------------------------------------------------===//
 
-NodeRef Graph::makeNode(Node::Kind kind, ValueTypeRef type,
-                        std::vector<NodeRef> inputs, Location location) {
-  NodeRef node(new Node(kind, std::move(type)));
-  node->operands = std::move(inputs);
+namespace {
+/// A module call that the thread is in, of the graph of that number.
+struct ScopeEntry {
+  int64_t graph;
+  ScopeRef scope;
+};
+using ScopeStack = std::vector<ScopeEntry>;
+} // namespace
+
+/// Null outside of module calls, so that most threads have none to destroy.
+static constinit thread_local ScopeStack *scopeStack = nullptr;
+
+static ScopeRef currentScope(int64_t graph) {
+  if (scopeStack)
+    for (auto it = scopeStack->rbegin(); it != scopeStack->rend(); ++it)
+      if (it->graph == graph)
+        return it->scope;
+  return nullptr;
+}
+
+void Graph::pushScope(std::string path) {
+  ScopeRef parent = currentScope(id);
+  if (!scopeStack)
+    scopeStack = new ScopeStack;
+  scopeStack->push_back({id, std::make_shared<const Scope>(Scope{
+                                 std::move(path), std::move(parent)})});
+}
+
+void Graph::popScope() {
+  if (scopeStack)
+    for (auto it = scopeStack->rbegin(); it != scopeStack->rend(); ++it)
+      if (it->graph == id) {
+        scopeStack->erase(std::next(it).base());
+        if (scopeStack->empty())
+          delete std::exchange(scopeStack, nullptr);
+        return;
+      }
+  throw Error("pop_scope: this thread is in no module call",
+              ErrorKind::Runtime);
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+static int64_t nextId() {
+  static std::atomic<int64_t> next{0};
+  return next++;
+}
+
+Graph::Graph(Mode mode)
+    : recordMode(mode), registry(new NodeRegistry), id(nextId()) {}
+
+Graph::~Graph() { registry->dropGraph(); }
+
+int64_t Graph::numLiveNodes() const { return registry->size(); }
+
+NodeRef Graph::makeNode(Node::Kind kind, std::span<NodeRef> inputs,
+                        Location location) {
+  NodeRef node(new Node(kind));
+  node->takeOperands(inputs);
   node->place = location;
-  node->moduleCall = currentScope();
+  if (scopeStack)
+    node->moduleCall = currentScope(id);
   node->strictMode = mode() == Mode::Strict;
-  node->registry = registry;
   registry->insert(*node);
+  return node;
+}
+
+NodeRef Graph::makeOp(OpUseRef use, std::span<NodeRef> inputs,
+                      Location location) {
+  NodeRef node = makeNode(Node::Kind::Op, inputs, location);
+  node->valueType = use->result.get();
+  node->opUse = std::move(use);
   return node;
 }
 
@@ -86,11 +153,8 @@ NodeRef Graph::recordOp(const OpInfo &op, std::vector<NodeRef> inputs,
   types.reserve(inputs.size());
   for (const NodeRef &input : inputs)
     types.push_back(input->typeRef());
-  OpUseRef use = inferUse(op, std::move(types), std::move(attrs), strict);
-  NodeRef node =
-      makeNode(Node::Kind::Op, use->result, std::move(inputs), location);
-  node->opUse = std::move(use);
-  return node;
+  return makeOp(inferUse(op, std::move(types), std::move(attrs), strict),
+                inputs, location);
 }
 
 NodeRef Graph::record(std::string_view name, std::vector<NodeRef> inputs,
@@ -100,6 +164,24 @@ NodeRef Graph::record(std::string_view name, std::vector<NodeRef> inputs,
     if (!op)
       throw Error(std::string(name) + ": there is no op of this name");
     return recordOp(*op, std::move(inputs), std::move(attrs), location);
+  });
+}
+
+/// Whether a number may meet a pending value.
+static bool mixesNumberAndPending(std::span<const NodeRef> inputs) {
+  return inputs.size() == 2 &&
+         ((inputs[0]->isScalar() && inputs[1]->valueTypeOf().pending) ||
+          (inputs[1]->isScalar() && inputs[0]->valueTypeOf().pending));
+}
+
+NodeRef Graph::record(const OpForm &form, std::span<const int64_t> numbers,
+                      std::span<NodeRef> inputs, Location location) {
+  return withLocation(location, [&] {
+    if (form.scales && mixesNumberAndPending(inputs))
+      return recordOp(form.op, {inputs.begin(), inputs.end()},
+                      form.attrs(numbers), location);
+    return makeOp(form.use(numbers, inputs, mode() == Mode::Strict), inputs,
+                  location);
   });
 }
 
@@ -139,50 +221,28 @@ NodeRef Graph::redistribute(const NodeRef &node, Sharding target,
     checkRedistribute(*node, target, result);
     return result;
   });
-  auto type = std::make_shared<ValueType>(
-      ValueType{node->type(), std::move(target), std::move(normal)});
-  return makeNode(Node::Kind::Redistribute, std::move(type), {node}, location);
+  NodeRef inputs[] = {node};
+  NodeRef result = makeNode(Node::Kind::Redistribute, inputs, location);
+  result->setType(
+      ValueType::get(node->type(), std::move(target), std::move(normal)));
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
-// Module calls and holding
+// Holding
 //===----------------------------------------------------------------------===//
-
-void Graph::pushScope(std::string path) {
-  std::lock_guard<std::mutex> guard(scopeMutex);
-  auto &stack = scopes[std::this_thread::get_id()];
-  stack.push_back(std::make_shared<const Scope>(
-      Scope{std::move(path), stack.empty() ? nullptr : stack.back()}));
-}
-
-void Graph::popScope() {
-  std::lock_guard<std::mutex> guard(scopeMutex);
-  auto it = scopes.find(std::this_thread::get_id());
-  if (it == scopes.end())
-    throw Error("pop_scope: this thread is in no module call",
-                ErrorKind::Runtime);
-  it->second.pop_back();
-  if (it->second.empty())
-    scopes.erase(it);
-}
-
-ScopeRef Graph::currentScope() {
-  std::lock_guard<std::mutex> guard(scopeMutex);
-  auto it = scopes.find(std::this_thread::get_id());
-  return it == scopes.end() ? nullptr : it->second.back();
-}
 
 std::vector<NodeRef> Graph::pendingNodes() {
   std::vector<NodeRef> nodes = registry->nodes();
   std::erase_if(nodes, [](const NodeRef &node) { return node->computed(); });
   // What only other pending nodes hold is computed on the way.
-  std::map<const Node *, long> uses;
+  std::unordered_map<const Node *, int64_t> uses;
   for (const NodeRef &node : nodes)
     for (const NodeRef &input : node->inputs())
       ++uses[input.get()];
   std::erase_if(nodes, [&](const NodeRef &node) {
     auto it = uses.find(node.get());
-    return node.use_count() <= 1 + (it == uses.end() ? 0 : it->second);
+    return node.useCount() <= 1 + (it == uses.end() ? 0 : it->second);
   });
   std::sort(nodes.begin(), nodes.end(), [](const auto &a, const auto &b) {
     return a->sequence() < b->sequence();

@@ -69,7 +69,7 @@ void Builder::findPlacedArguments() {
   std::vector<const Node *> values = main.arguments;
   for (const Outline::Item &item : main.items) {
     if (item.step >= 0) {
-      values.push_back(capture.steps[item.step].node.get());
+      values.push_back(capture.steps[item.step].node);
       continue;
     }
     const Outline::Function &callee = outline.functions[item.function];
@@ -81,7 +81,7 @@ void Builder::findPlacedArguments() {
     }
     for (int64_t result : callee.results) {
       int64_t local = result - static_cast<int64_t>(callee.arguments.size());
-      values.push_back(capture.steps[callee.items[local].step].node.get());
+      values.push_back(capture.steps[callee.items[local].step].node);
     }
   }
 }

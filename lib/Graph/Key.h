@@ -3,8 +3,6 @@
 
 #include "dtorch/Graph/Node.h"
 
-#include <unordered_map>
-
 namespace dtorch {
 
 /// Appends numbers and texts so that different contents give different bytes.
@@ -58,19 +56,7 @@ public:
     else
       add(node.normalSharding());
   }
-  /// Scopes by number, in order of first use, each with its parent.
-  void add(const Scope *scope) {
-    if (!scope)
-      return add(int64_t(-1));
-    auto [it, isNew] = scopes.try_emplace(scope, scopes.size());
-    add(it->second);
-    if (isNew)
-      add(scope->parent.get());
-  }
   std::string text;
-
-private:
-  std::unordered_map<const Scope *, int64_t> scopes;
 };
 
 } // namespace dtorch

@@ -292,7 +292,7 @@ Outline::Function Outliner::buildMain() {
   std::unordered_map<int64_t, int64_t> numbers;
   for (size_t i = 0; i < capture.inputs.size(); ++i) {
     numbers[static_cast<int64_t>(i)] = static_cast<int64_t>(i);
-    function.arguments.push_back(capture.inputs[i].get());
+    function.arguments.push_back(capture.inputs[i]);
   }
   std::unordered_set<int64_t> done;
   for (size_t i = 0; i < capture.steps.size(); ++i) {

@@ -2,34 +2,20 @@
 
 #include "dtorch/Graph/Node.h"
 
-#include <set>
+#include "NodeRegistry.h"
+
+#include <cstring>
+#include <mutex>
 
 using namespace dtorch;
-
-//===----------------------------------------------------------------------===//
-// Location
-//===----------------------------------------------------------------------===//
-
-Location Location::get(std::string_view file, int64_t line) {
-  static std::mutex mutex;
-  static std::set<std::string, std::less<>> files;
-  std::lock_guard<std::mutex> guard(mutex);
-  auto it = files.find(file);
-  if (it == files.end())
-    it = files.emplace(file).first;
-  return {&*it, line};
-}
-
-std::string Location::str() const {
-  return file ? *file + ":" + std::to_string(line) : std::string();
-}
 
 //===----------------------------------------------------------------------===//
 // NodeRegistry
 //===----------------------------------------------------------------------===//
 
 void NodeRegistry::insert(Node &node) {
-  std::lock_guard<std::mutex> guard(mutex);
+  node.registry = this;
+  std::lock_guard guard(spin);
   node.next = first;
   if (first)
     first->previous = &node;
@@ -38,84 +24,222 @@ void NodeRegistry::insert(Node &node) {
 }
 
 void NodeRegistry::erase(Node &node) {
-  std::lock_guard<std::mutex> guard(mutex);
-  (node.previous ? node.previous->next : first) = node.next;
-  if (node.next)
-    node.next->previous = node.previous;
-  --count;
+  bool last;
+  {
+    std::lock_guard guard(spin);
+    (node.previous ? node.previous->next : first) = node.next;
+    if (node.next)
+      node.next->previous = node.previous;
+    last = --count == 0 && !graphExists;
+  }
+  if (last)
+    delete this;
+}
+
+void NodeRegistry::dropGraph() {
+  bool last;
+  {
+    std::lock_guard guard(spin);
+    graphExists = false;
+    last = count == 0;
+  }
+  if (last)
+    delete this;
 }
 
 int64_t NodeRegistry::size() const {
-  std::lock_guard<std::mutex> guard(mutex);
+  std::lock_guard guard(spin);
   return count;
 }
 
 std::vector<NodeRef> NodeRegistry::nodes() const {
   std::vector<NodeRef> result;
-  std::lock_guard<std::mutex> guard(mutex);
-  // A node on its way out waits for the mutex in its destructor; its weak
-  // reference is empty by then.
+  result.reserve(static_cast<size_t>(size()));
+  std::lock_guard guard(spin);
+  // A node on its way out waits to leave the list; nobody finds it any more.
   for (Node *node = first; node; node = node->next)
-    if (NodeRef held = node->weak_from_this().lock())
-      result.push_back(std::move(held));
+    if (node->retainIfAlive())
+      result.push_back(NodeRef::adopt(node));
   return result;
 }
 
 //===----------------------------------------------------------------------===//
-// Node
+// Memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a thread keeps between nodes.
+struct ThreadState {
+  struct Block {
+    Block *next;
+  };
+  Block *freeBlocks = nullptr; ///< of nodes that left, for the next ones
+  int64_t numFree = 0;
+  Node *leaving = nullptr; ///< nodes that nobody holds any more
+  bool draining = false;
+};
+} // namespace
+
+/// Beyond so many, blocks go back: 4 MB.
+static constexpr int64_t maxFreeBlocks = 1 << 14;
+/// Without a destructor, so that using it costs no check.
+static constinit thread_local ThreadState threadState;
+
+namespace {
+/// Gives the blocks back when the thread ends.
+struct FreeBlocksOwner {
+  bool used = false;
+  ~FreeBlocksOwner() {
+    while (ThreadState::Block *block = threadState.freeBlocks) {
+      threadState.freeBlocks = block->next;
+      ::operator delete(block);
+    }
+    threadState.numFree = maxFreeBlocks; // later ones go back at once
+  }
+};
+} // namespace
+static thread_local FreeBlocksOwner freeBlocksOwner;
+
+void *Node::operator new(size_t size) {
+  ThreadState &state = threadState;
+  if (ThreadState::Block *block = state.freeBlocks) {
+    state.freeBlocks = block->next;
+    --state.numFree;
+    return block;
+  }
+  freeBlocksOwner.used = true; // so that its destructor runs
+  return ::operator new(size);
+}
+
+void Node::operator delete(void *memory) {
+  ThreadState &state = threadState;
+  if (state.numFree >= maxFreeBlocks)
+    return ::operator delete(memory);
+  auto *block = static_cast<ThreadState::Block *>(memory);
+  block->next = state.freeBlocks;
+  state.freeBlocks = block;
+  ++state.numFree;
+}
+
+//===----------------------------------------------------------------------===//
+// Making
 //===----------------------------------------------------------------------===//
 
 static std::atomic<int64_t> nextSequence{0};
 
-Node::Node(Kind kind, ValueTypeRef type)
-    : nodeKind(kind), sequenceNumber(nextSequence++),
-      valueType(std::move(type)) {}
+Node::Node(Kind kind)
+    : nodeKind(kind),
+      sequenceNumber(nextSequence.fetch_add(1, std::memory_order_relaxed)) {}
+
+void Node::setType(ValueTypeRef type) {
+  valueType = type.get();
+  valueType->retain(); // until the destructor
+}
+
+void Node::takeOperands(std::span<NodeRef> nodes) {
+  numOperands = static_cast<uint32_t>(nodes.size());
+  void *room = nodes.size() <= maxInline
+                   ? few
+                   : ::operator new(nodes.size() * sizeof(NodeRef));
+  operands = static_cast<NodeRef *>(room);
+  std::uninitialized_move(nodes.begin(), nodes.end(), operands);
+}
 
 NodeRef Node::input(DistTensorRef value, Sharding written) {
   const BufferType &type = value->type;
-  auto valueType = std::make_shared<ValueType>(
-      ValueType{{type.shape, type.dtype}, std::move(written), type.sharding});
-  NodeRef node(new Node(Kind::Input, std::move(valueType)));
+  NodeRef node(new Node(Kind::Input));
+  node->setType(ValueType::get({type.shape, type.dtype}, std::move(written),
+                               type.sharding));
   node->computedValue = std::move(value);
+  node->ready.store(true, std::memory_order_release);
   return node;
 }
 
-NodeRef Node::scalar(double number, DistTensorRef value) {
-  NodeRef node = input(std::move(value), Sharding::host());
+NodeRef Node::scalar(double number, DType dtype, uint64_t bits) {
+  NodeRef node(new Node(Kind::Input));
+  node->setType(ValueType::scalar(dtype));
   node->scalarNode = true;
   node->scalarNumber = number;
+  node->scalarBits = bits;
+  node->ready.store(true, std::memory_order_release);
   return node;
 }
 
-/// Drops references one after the other. The last reference to the end of a
-/// long chain would otherwise recurse once per node.
-static void release(std::vector<NodeRef> nodes) {
-  static thread_local std::vector<NodeRef> waiting;
-  static thread_local bool draining = false;
-  for (NodeRef &node : nodes)
-    waiting.push_back(std::move(node));
-  if (draining)
+const Node::InputInfo &Node::info() const {
+  static const auto *none = new InputInfo;
+  return inputInfo ? *inputInfo : *none;
+}
+
+Node::InputInfo &Node::editInfo() {
+  if (!inputInfo)
+    inputInfo = std::make_unique<InputInfo>();
+  return *inputInfo;
+}
+
+//===----------------------------------------------------------------------===//
+// Leaving
+//===----------------------------------------------------------------------===//
+
+/// The last reference to the end of a long chain would recurse once per node,
+/// so nodes line up and leave one after the other.
+void Node::destroy() const {
+  auto *node = const_cast<Node *>(this);
+  if (node->registry)
+    node->registry->erase(*node);
+  ThreadState &state = threadState;
+  node->next = state.leaving;
+  state.leaving = node;
+  if (state.draining)
     return;
-  draining = true;
-  while (!waiting.empty()) {
-    NodeRef node = std::move(waiting.back());
-    waiting.pop_back();
-    node.reset(); // may come back here and add its operands
+  state.draining = true;
+  while ((node = state.leaving)) {
+    state.leaving = node->next;
+    delete node; // may put its operands in the line
   }
-  draining = false;
+  state.draining = false;
+}
+
+void Node::dropOperands() {
+  NodeRef *nodes = std::exchange(operands, nullptr);
+  uint32_t count = std::exchange(numOperands, 0);
+  std::destroy_n(nodes, count);
+  if (count > maxInline)
+    ::operator delete(nodes);
 }
 
 Node::~Node() {
-  if (registry)
-    registry->erase(*this);
-  if (!operands.empty())
-    release(std::move(operands));
+  dropOperands();
+  if (!opUse && valueType)
+    valueType->drop();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+DistTensorRef Node::value() const {
+  if (!computed())
+    return nullptr;
+  if (!scalarNode)
+    return computedValue;
+  static std::mutex mutex;
+  std::lock_guard guard(mutex);
+  if (!computedValue) {
+    auto tensor = std::make_shared<DistTensor>();
+    tensor->type = {{}, type().dtype, Sharding::host()};
+    tensor->locals.push_back(
+        Storage::allocate(static_cast<size_t>(itemSize(type().dtype))));
+    std::memcpy(tensor->locals[0]->data(), &scalarBits,
+                static_cast<size_t>(itemSize(type().dtype)));
+    computedValue = std::move(tensor);
+  }
+  return computedValue;
 }
 
 void Node::setValue(DistTensorRef value) {
-  computedValue.store(std::move(value));
-  release(std::move(operands));
-  operands.clear();
+  computedValue = std::move(value);
+  ready.store(true, std::memory_order_release);
+  dropOperands();
 }
 
 std::string_view Node::opName() const {

@@ -60,35 +60,77 @@ std::byte *partOf(const DistTensor &tensor, int64_t device) {
                : nullptr;
 }
 
-void checkArgument(const LocalProgram &program, size_t i,
-                   const DistTensorRef &tensor) {
-  const BufferType &expected = program.arguments[i]->type;
+std::byte *partOf(const RunArgument &argument, int64_t device) {
+  if (argument.scalar) // only read
+    return static_cast<std::byte *>(const_cast<void *>(argument.scalar));
+  return partOf(*argument.tensor, device);
+}
+
+bool isHost(const RunArgument &argument) {
+  return argument.scalar || argument.tensor->type.sharding.isHost();
+}
+
+/// "argument 3 'fc.weight'"
+std::string argumentSubject(const LocalProgram &program, size_t i) {
   std::string name = program.source.entry().arguments[i].name;
   std::string subject = "argument " + std::to_string(i);
-  if (!name.empty())
-    subject += " '" + name + "'";
-  if (!tensor)
-    throw Error(subject + ": is missing");
-  const BufferType &type = tensor->type;
-  if (type.shape != expected.shape || type.dtype != expected.dtype ||
-      !sameMesh(type.sharding.mesh, expected.sharding.mesh) ||
-      !sameLayout(type.sharding, expected.sharding, type.shape))
-    throw Error(subject + ": must be " + expected.str() + " on " +
-                    expected.sharding.mesh->str() + ", got " + type.str() +
-                    " on " + type.sharding.mesh->str(),
-                ErrorKind::Type);
-  int64_t parts = expected.sharding.mesh->numDevices();
-  if (static_cast<int64_t>(tensor->locals.size()) != parts)
-    throw Error(subject + ": must have " + std::to_string(parts) +
-                " parts, got " + std::to_string(tensor->locals.size()));
-  for (int64_t part = 0; part < parts; ++part) {
-    int64_t bytes =
-        expected.boxOf(part).numElements() * itemSize(expected.dtype);
-    if (!tensor->locals[part] ||
-        static_cast<int64_t>(tensor->locals[part]->size()) < bytes)
-      throw Error(subject + ": part " + std::to_string(part) + " must have " +
-                  std::to_string(bytes) + " bytes");
-  }
+  return name.empty() ? subject : subject + " '" + name + "'";
+}
+
+[[noreturn]] void throwArgumentType(const LocalProgram &program, size_t i,
+                                    const std::string &found) {
+  const BufferType &expected = program.arguments[i]->type;
+  throw Error(argumentSubject(program, i) + ": must be " + expected.str() +
+                  " on " + expected.sharding.mesh->str() + ", got " + found,
+              ErrorKind::Type);
+}
+
+bool sameLayout(const BufferType &type, const BufferType &expected) {
+  return type.sharding == expected.sharding ||
+         (sameMesh(type.sharding.mesh, expected.sharding.mesh) &&
+          sameLayout(type.sharding, expected.sharding, type.shape));
+}
+
+void checkScalar(const LocalProgram &program, size_t i, DType dtype) {
+  const BufferType &expected = program.arguments[i]->type;
+  if (!expected.shape.empty() || expected.dtype != dtype ||
+      !expected.sharding.isHost())
+    throwArgumentType(program, i,
+                      "a number of " + std::string(toString(dtype)));
+}
+
+void checkArgument(const LocalProgram &program, size_t i,
+                   const RunArgument &argument) {
+  if (argument.scalar)
+    return checkScalar(program, i, argument.scalarType);
+  if (!argument.tensor)
+    throw Error(argumentSubject(program, i) + ": is missing");
+  const DistTensor &tensor = *argument.tensor;
+  const BufferType &expected = program.arguments[i]->type;
+  if (tensor.type.shape != expected.shape ||
+      tensor.type.dtype != expected.dtype ||
+      !sameLayout(tensor.type, expected))
+    throwArgumentType(program, i,
+                      tensor.type.str() + " on " +
+                          tensor.type.sharding.mesh->str());
+  const std::vector<int64_t> &bytes = program.argumentBytes[i];
+  if (tensor.locals.size() != bytes.size())
+    throw Error(argumentSubject(program, i) + ": must have " +
+                std::to_string(bytes.size()) + " parts, got " +
+                std::to_string(tensor.locals.size()));
+  for (size_t part = 0; part < bytes.size(); ++part)
+    if (!tensor.locals[part] ||
+        static_cast<int64_t>(tensor.locals[part]->size()) < bytes[part])
+      throw Error(argumentSubject(program, i) + ": part " +
+                  std::to_string(part) + " must have " +
+                  std::to_string(bytes[part]) + " bytes");
+}
+
+std::vector<int64_t> partBytes(const BufferType &type) {
+  std::vector<int64_t> bytes;
+  for (int64_t i = 0; i < type.sharding.mesh->numDevices(); ++i)
+    bytes.push_back(type.boxOf(i).numElements() * itemSize(type.dtype));
+  return bytes;
 }
 
 std::shared_ptr<DistTensor> allocateResult(const BufferType &type) {
@@ -116,11 +158,11 @@ void shareReplicas(DistTensor &tensor) {
 
 /// What the threads of one run share.
 struct LocalExecutor::Run {
-  Run(const std::vector<DistTensorRef> &arguments,
+  Run(std::span<const RunArgument> arguments,
       const std::vector<std::shared_ptr<DistTensor>> &results, int64_t running)
       : arguments(arguments), results(results), running(running) {}
 
-  const std::vector<DistTensorRef> &arguments;
+  const std::span<const RunArgument> arguments;
   const std::vector<std::shared_ptr<DistTensor>> &results;
   std::atomic<bool> stop = false;
 
@@ -186,6 +228,8 @@ std::shared_ptr<LoadedProgram> LocalExecutor::load(Program program) {
   const ProgramFunction &entry = loaded->source.entry();
   loaded->arguments = buffersOf(entry, ProgramBuffer::Kind::Argument);
   loaded->results = buffersOf(entry, ProgramBuffer::Kind::Result);
+  for (const ProgramBuffer *argument : loaded->arguments)
+    loaded->argumentBytes.push_back(partBytes(argument->type));
   return loaded;
 }
 
@@ -207,11 +251,9 @@ void LocalExecutor::ensureThreads(const LocalProgram &program) {
 void LocalExecutor::runDevice(Run &run, BoundProgram &bound, std::byte *arena) {
   try {
     BoundFunction &entry = bound.entry();
-    for (size_t i = 0; i < run.arguments.size(); ++i) {
-      const DistTensor &tensor = *run.arguments[i];
-      entry.slots[entry.argumentSlots[i]] = {partOf(tensor, bound.device),
-                                             tensor.type.sharding.isHost()};
-    }
+    for (size_t i = 0; i < run.arguments.size(); ++i)
+      entry.slots[entry.argumentSlots[i]] = {
+          partOf(run.arguments[i], bound.device), isHost(run.arguments[i])};
     for (size_t i = 0; i < run.results.size(); ++i)
       entry.slots[entry.resultSlots[i]] = {
           partOf(*run.results[i], bound.device), false};
@@ -228,7 +270,7 @@ void LocalExecutor::runDevice(Run &run, BoundProgram &bound, std::byte *arena) {
 
 std::vector<DistTensorRef>
 LocalExecutor::run(LoadedProgram &loaded,
-                   const std::vector<DistTensorRef> &arguments) {
+                   std::span<const RunArgument> arguments) {
   auto &program = dynamic_cast<LocalProgram &>(loaded);
   std::lock_guard lock(mutex);
   if (arguments.size() != program.arguments.size())
@@ -282,6 +324,15 @@ LocalExecutor::run(LoadedProgram &loaded,
     finished.push_back(std::move(result));
   }
   return finished;
+}
+
+std::vector<DistTensorRef>
+Executor::run(LoadedProgram &program,
+              const std::vector<DistTensorRef> &arguments) {
+  std::vector<RunArgument> list;
+  for (const DistTensorRef &argument : arguments)
+    list.push_back({argument.get(), nullptr, {}});
+  return run(program, list);
 }
 
 Executor &Executor::local() {

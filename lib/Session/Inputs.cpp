@@ -62,18 +62,18 @@ static double toDouble(const Number &number) {
   return std::visit([](auto v) { return static_cast<double>(v); }, number);
 }
 
-template <typename T> static StorageRef store(T value) {
-  StorageRef storage = Storage::allocate(sizeof(T));
-  std::memcpy(storage->data(), &value, sizeof(T));
-  return storage;
-}
-
-static StorageRef storeNumber(const Number &number, DType dtype) {
+/// The number in the element type, in the first bytes.
+static uint64_t toBits(const Number &number, DType dtype) {
   using Limits32 = std::numeric_limits<int32_t>;
   using Limits64 = std::numeric_limits<int64_t>;
+  uint64_t bits = 0;
+  auto store = [&bits](auto value) {
+    std::memcpy(&bits, &value, sizeof(value));
+    return bits;
+  };
   switch (dtype) {
   case DType::Bool:
-    return store<uint8_t>(toDouble(number) != 0);
+    return store(static_cast<uint8_t>(toDouble(number) != 0));
   case DType::Int32:
     return store(static_cast<int32_t>(
         toInteger(number, Limits32::min(), Limits32::max(), dtype)));
@@ -92,10 +92,7 @@ static StorageRef storeNumber(const Number &number, DType dtype) {
 }
 
 NodeRef dtorch::makeScalar(Number number, DType dtype) {
-  auto value = std::make_shared<DistTensor>();
-  value->type = {{}, dtype, Sharding::host()};
-  value->locals.push_back(storeNumber(number, dtype));
-  return Node::scalar(toDouble(number), std::move(value));
+  return Node::scalar(toDouble(number), dtype, toBits(number, dtype));
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,8 +109,8 @@ NodeRef dtorch::assigned(const Node &node, const Node &source) {
     throw Error("assign: types must be equal, got " + type.str() + " and " +
                 value->type.str());
   NodeRef next = Node::input(std::move(value), node.sharding());
-  next->name = node.name;
   next->parameter = node.parameter;
-  next->version = node.version + 1;
+  next->editInfo().name = node.info().name;
+  next->editInfo().version = node.info().version + 1;
   return next;
 }

@@ -19,37 +19,49 @@ namespace {
 struct CachedProgram {
   std::shared_ptr<LoadedProgram> program;
   std::vector<Location> locations;
+  StructureRefs refs; ///< what its key points to
 };
+using CachedProgramRef = std::shared_ptr<const CachedProgram>;
 
 /// Programs by structure; the one not used for longest leaves first.
 class ProgramCache {
 public:
-  const CachedProgram *find(const std::string &key) {
-    auto it = byKey.find(key);
+  CachedProgramRef find(const StructureKey &key) {
+    auto it = byKey.find(&key);
     if (it == byKey.end())
       return nullptr;
     entries.splice(entries.begin(), entries, it->second);
-    return &it->second->second;
+    return it->second->second;
   }
   /// Replaces a program of that key.
-  void insert(const std::string &key, CachedProgram program) {
+  void insert(StructureKey key, CachedProgramRef program) {
     constexpr size_t maxPrograms = 64;
-    if (auto it = byKey.find(key); it != byKey.end()) {
+    if (auto it = byKey.find(&key); it != byKey.end()) {
       it->second->second = std::move(program);
       return;
     }
     if (entries.size() == maxPrograms) {
-      byKey.erase(entries.back().first);
+      byKey.erase(&entries.back().first);
       entries.pop_back();
     }
-    entries.emplace_front(key, std::move(program));
-    byKey[entries.front().first] = entries.begin();
+    entries.emplace_front(std::move(key), std::move(program));
+    byKey[&entries.front().first] = entries.begin();
   }
 
 private:
-  using Entry = std::pair<std::string, CachedProgram>;
+  using Entry = std::pair<StructureKey, CachedProgramRef>;
+  struct Hash {
+    size_t operator()(const StructureKey *key) const { return key->hash; }
+  };
+  struct Equal {
+    bool operator()(const StructureKey *a, const StructureKey *b) const {
+      return *a == *b;
+    }
+  };
   std::list<Entry> entries;
-  std::unordered_map<std::string_view, std::list<Entry>::iterator> byKey;
+  std::unordered_map<const StructureKey *, std::list<Entry>::iterator, Hash,
+                     Equal>
+      byKey;
 };
 
 class LocalSession : public Session {
@@ -70,8 +82,8 @@ private:
   void run(const std::vector<NodeRef> &wanted);
   bool placeParameters(const Capture &capture);
   void compute(const Capture &capture);
-  CachedProgram programOf(const Capture &capture, const std::string &key);
-  CachedProgram compile(const Capture &capture, const std::string &key);
+  CachedProgramRef programOf(const Capture &capture, const StructureKey &key);
+  CachedProgramRef compile(const Capture &capture, const StructureKey &key);
 
   std::mutex mutex;
   ProgramCache cache;
@@ -110,8 +122,8 @@ static std::vector<Location> locationsOf(const Capture &capture) {
   return locations;
 }
 
-CachedProgram LocalSession::compile(const Capture &capture,
-                                    const std::string &key) {
+CachedProgramRef LocalSession::compile(const Capture &capture,
+                                       const StructureKey &key) {
   int64_t number = programs++;
   std::string dumpDir;
   if (const char *root = std::getenv("DTORCH_DUMP"); root && *root) {
@@ -121,35 +133,53 @@ CachedProgram LocalSession::compile(const Capture &capture,
     dumpDir = path.string();
     writeInputs(capture, (path / "inputs.safetensors").string());
   }
-  CachedProgram program{
-      Executor::local().load(compileCapture(capture, dumpDir)),
-      locationsOf(capture)};
+  auto program = std::make_shared<const CachedProgram>(
+      CachedProgram{Executor::local().load(compileCapture(capture, dumpDir)),
+                    locationsOf(capture), structureRefs(capture)});
   cache.insert(key, program);
   return program;
 }
 
-CachedProgram LocalSession::programOf(const Capture &capture,
-                                      const std::string &key) {
-  if (const CachedProgram *program = cache.find(key)) {
+CachedProgramRef LocalSession::programOf(const Capture &capture,
+                                         const StructureKey &key) {
+  if (CachedProgramRef program = cache.find(key)) {
     ++cacheHits;
-    return *program;
+    return program;
   }
   return compile(capture, key);
 }
 
+/// The values of the inputs, and the references that keep them.
+struct Arguments {
+  explicit Arguments(const Capture &capture) {
+    list.reserve(capture.inputs.size());
+    for (const Node *input : capture.inputs) {
+      if (input->isScalar()) {
+        list.push_back({nullptr, input->scalarData(), input->type().dtype});
+        continue;
+      }
+      values.push_back(input->value());
+      list.push_back({values.back().get(), nullptr, {}});
+    }
+  }
+  std::vector<RunArgument> list;
+  std::vector<DistTensorRef> values;
+};
+
 void LocalSession::compute(const Capture &capture) {
-  std::string key = structureKey(capture);
-  CachedProgram program = programOf(capture, key);
+  StructureKey key = structureKey(capture);
+  CachedProgramRef program = programOf(capture, key);
+  Arguments arguments(capture);
   std::vector<DistTensorRef> results;
   try {
-    results = Executor::local().run(*program.program, capture.values);
+    results = Executor::local().run(*program->program, arguments.list);
   } catch (const Error &error) {
     // A program compiled for other lines would name those.
     if (error.kind == ErrorKind::Runtime ||
-        program.locations == locationsOf(capture))
+        program->locations == locationsOf(capture))
       throw;
     program = compile(capture, key);
-    results = Executor::local().run(*program.program, capture.values);
+    results = Executor::local().run(*program->program, arguments.list);
   }
   auto result = results.begin();
   for (const Capture::Step &step : capture.steps)
@@ -167,7 +197,7 @@ static bool placesParameter(const Node &node) {
 /// The parameter's value under that sharding, if it was computed before.
 static DistTensorRef findPlaced(const Node &parameter,
                                 const Sharding &sharding) {
-  for (const DistTensorRef &value : parameter.placedAgain)
+  for (const DistTensorRef &value : parameter.info().placedAgain)
     if (value->type.sharding == sharding)
       return value;
   return nullptr;
@@ -180,10 +210,10 @@ bool LocalSession::placeParameters(const Capture &capture) {
   std::vector<NodeRef> nodes, missing, parameters;
   for (const Capture::Step &step : capture.steps)
     if (placesParameter(*step.node)) {
-      nodes.push_back(step.node);
+      nodes.emplace_back(step.node);
       parameters.push_back(step.node->inputs().front());
       if (!findPlaced(*parameters.back(), step.node->normalSharding()))
-        missing.push_back(step.node);
+        missing.emplace_back(step.node);
     }
   if (!missing.empty())
     compute(dtorch::capture(missing));
@@ -191,21 +221,20 @@ bool LocalSession::placeParameters(const Capture &capture) {
     Node &node = *nodes[i], &parameter = *parameters[i];
     DistTensorRef value = findPlaced(parameter, node.normalSharding());
     if (!value)
-      parameter.placedAgain.push_back(value = node.value());
-    node.name = parameter.name;
+      parameter.editInfo().placedAgain.push_back(value = node.value());
     node.parameter = true;
-    node.origin = parameter.sequence();
-    node.setValue(std::move(value));
+    node.editInfo().name = parameter.info().name;
+    node.editInfo().origin = parameter.sequence();
+    if (!node.computed())
+      node.setValue(std::move(value));
   }
   return !nodes.empty();
 }
 
 void LocalSession::run(const std::vector<NodeRef> &wanted) {
   Capture capture = dtorch::capture(wanted);
-  if (placeParameters(capture)) {
-    capture = {}; // its references would count as somebody who holds nodes
+  if (placeParameters(capture))
     capture = dtorch::capture(wanted);
-  }
   if (!capture.steps.empty())
     compute(capture);
 }

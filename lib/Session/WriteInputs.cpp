@@ -42,7 +42,8 @@ void dtorch::writeInputs(const Capture &capture, const std::string &path) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (capture.inputs[i]->parameter)
       continue;
-    const DistTensor &value = *capture.values[i];
+    const DistTensorRef held = capture.inputs[i]->value();
+    const DistTensor &value = *held;
     auto begin = static_cast<int64_t>(bytes.size());
     bytes.resize(begin +
                  numElements(value.type.shape) * itemSize(value.type.dtype));

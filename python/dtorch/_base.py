@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dtorch import _dtorch, arrays
-from dtorch.dtypes import BY_NAME, dtype
-from dtorch.errors import as_int, fail, location, shown
-from dtorch.graph import Graph
+from dtorch.dtypes import dtype
+from dtorch.errors import as_int, fail, shown
 from dtorch.mesh import HOST, DeviceMesh, wrap_mesh
 from dtorch.placement import Placement, from_native
 
@@ -60,20 +58,10 @@ def check_mesh(mesh: DeviceMesh) -> DeviceMesh:
     return mesh
 
 
-class TensorBase:
+class TensorBase(_dtorch.TensorBase):
     """A value: the node that stands for it, and its properties."""
 
-    __slots__ = ("__weakref__", "_host", "_requires_grad")
-    _node: _dtorch.Node
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Global sizes."""
-        return tuple(self._node.shape)
-
-    @property
-    def dtype(self) -> dtype:
-        return BY_NAME[self._node.dtype]
+    __slots__ = ()
 
     @property
     def device_mesh(self) -> DeviceMesh:
@@ -90,49 +78,16 @@ class TensorBase:
     def device(self) -> device:
         return device(self.device_mesh.device_type)
 
-    @property
-    def is_host(self) -> bool:
-        """Whether it is a host tensor, which joins any mesh as replicated."""
-        return self._node.mesh.is_host
 
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    def dim(self) -> int:
-        return len(self.shape)
-
-    def numel(self) -> int:
-        return math.prod(self.shape)
-
-
-_tensor_class: type[Tensor]
-
-
-def set_tensor_class(cls: type[Tensor]) -> None:
-    """Says what `wrap` makes: the class is defined later, upon this module."""
-    global _tensor_class
-    _tensor_class = cls
-
-
-def wrap(node: _dtorch.Node) -> Tensor:
-    """A tensor for a node."""
-    tensor: Tensor = _tensor_class.__new__(_tensor_class)
-    tensor._node = node
-    tensor._host = None
-    tensor._requires_grad = False
-    return tensor
+wrap = _dtorch.wrap
+"""A tensor for a node."""
+record = _dtorch.record
+"""Records an op of the op table; see `dtorch._dtorch.op_table()`."""
 
 
 def same(x: TensorBase) -> Tensor:
     """x itself, where an op changes nothing."""
     return cast("Tensor", x)
-
-
-def record(op: str, operands: Sequence[TensorBase | _dtorch.Node], **attrs: Any) -> Tensor:
-    """Records an op of the op table; see `dtorch._dtorch.op_table()`."""
-    nodes = [x._node if isinstance(x, TensorBase) else x for x in operands]
-    return wrap(Graph.default_graph()._native.record(op, nodes, attrs, location()))
 
 
 def host_input(value: arrays.HostArray, borrow: bool = False) -> _dtorch.Node:

@@ -150,7 +150,7 @@ def counters() -> dict[str, tuple[int, int]]:
 
 def reset_counters() -> None: ...
 def compile_counters() -> dict[str, int]:
-    """"programs" compiled, "cache_hits" (flushes served by a program of equal
+    """ "programs" compiled, "cache_hits" (flushes served by a program of equal
     structure), and "ops" that passes worked on."""
 
 # Shard law, rules and plans, for tests and messages.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dtorch import _dtorch, dtypes
 from dtorch._base import Number, TensorBase, as_number, as_tensor, record, same, scalar
+from dtorch._hot import hot
 from dtorch.dtypes import dtype, result_dtype
 from dtorch.errors import fail
 from dtorch.placement import Replicate
@@ -58,6 +59,7 @@ def unary(kind: str, x: Any) -> Tensor:
     return record("unary", [x], kind=kind)
 
 
+@hot("cast")
 def cast(x: TensorBase, to: dtype) -> Tensor:
     """x in another dtype; a pending sum is reduced first unless `to` is wider."""
     if x.dtype is to:
@@ -68,8 +70,6 @@ def cast(x: TensorBase, to: dtype) -> Tensor:
 def binary(kind: str, a: Any, b: Any) -> Tensor:
     """f(a, b) per element of the broadcast shape. One of them may be a number,
     which then is weak: it decides the dtype only by a higher category."""
-    if _are_alike(a, b) and kind not in _BITWISE:
-        return record("binary", [a, b], kind=kind)  # the usual case, kept short
     x, y = as_number(a), as_number(b)
     left = as_tensor(a, kind) if x is None else None
     right = as_tensor(b, kind) if y is None else None
@@ -100,13 +100,6 @@ def _check_dtypes(
         raise fail(TypeError, f"{kind}: not defined for bool", "convert one operand first")
     if compute.is_floating_point and kind in _BITWISE:
         raise fail(TypeError, f"{kind}: needs integers or bools, got {compute.name}")
-
-
-def _are_alike(a: Any, b: Any) -> bool:
-    """Whether both are tensors of one floating dtype: nothing to convert."""
-    if not (isinstance(a, TensorBase) and isinstance(b, TensorBase)):
-        return False
-    return a.dtype is b.dtype and a.dtype.is_floating_point
 
 
 def _operand(tensor: Tensor | None, number: Number | None, d: dtype) -> TensorBase | _dtorch.Node:
@@ -160,33 +153,43 @@ class Elementwise(TensorBase):
 
     __slots__ = ()
 
+    @hot("add")
     def __add__(self, other: Any) -> Tensor:
         return binary("add", self, other) if is_operand(other) else NotImplemented
 
+    @hot("radd")
     def __radd__(self, other: Any) -> Tensor:
         return binary("add", other, self) if is_operand(other) else NotImplemented
 
+    @hot("sub")
     def __sub__(self, other: Any) -> Tensor:
         return binary("sub", self, other) if is_operand(other) else NotImplemented
 
+    @hot("rsub")
     def __rsub__(self, other: Any) -> Tensor:
         return binary("sub", other, self) if is_operand(other) else NotImplemented
 
+    @hot("mul")
     def __mul__(self, other: Any) -> Tensor:
         return binary("mul", self, other) if is_operand(other) else NotImplemented
 
+    @hot("rmul")
     def __rmul__(self, other: Any) -> Tensor:
         return binary("mul", other, self) if is_operand(other) else NotImplemented
 
+    @hot("div")
     def __truediv__(self, other: Any) -> Tensor:
         return binary("div", self, other) if is_operand(other) else NotImplemented
 
+    @hot("rdiv")
     def __rtruediv__(self, other: Any) -> Tensor:
         return binary("div", other, self) if is_operand(other) else NotImplemented
 
+    @hot("pow")
     def __pow__(self, other: Any) -> Tensor:
         return binary("pow", self, other) if is_operand(other) else NotImplemented
 
+    @hot("rpow")
     def __rpow__(self, other: Any) -> Tensor:
         return binary("pow", other, self) if is_operand(other) else NotImplemented
 
@@ -223,27 +226,34 @@ class Elementwise(TensorBase):
     def __invert__(self) -> Tensor:
         return bitwise_not(self)
 
+    @hot("eq")
     def __eq__(self, other: object) -> Any:
         return binary("eq", self, other) if is_operand(other) else NotImplemented
 
+    @hot("ne")
     def __ne__(self, other: object) -> Any:
         return binary("ne", self, other) if is_operand(other) else NotImplemented
 
+    @hot("lt")
     def __lt__(self, other: Any) -> Tensor:
         return binary("lt", self, other) if is_operand(other) else NotImplemented
 
+    @hot("le")
     def __le__(self, other: Any) -> Tensor:
         return binary("le", self, other) if is_operand(other) else NotImplemented
 
+    @hot("gt")
     def __gt__(self, other: Any) -> Tensor:
         return binary("gt", self, other) if is_operand(other) else NotImplemented
 
+    @hot("ge")
     def __ge__(self, other: Any) -> Tensor:
         return binary("ge", self, other) if is_operand(other) else NotImplemented
 
     def __hash__(self) -> int:
         return id(self)
 
+    @hot("neg")
     def __neg__(self) -> Tensor:
         return unary("neg", self)
 
@@ -252,5 +262,6 @@ class Elementwise(TensorBase):
             raise fail(TypeError, "+: not defined for bool")
         return same(self)
 
+    @hot("abs")
     def __abs__(self) -> Tensor:
         return unary("abs", self)

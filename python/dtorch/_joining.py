@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dtorch._base import TensorBase, as_tensor, record, resolve_dim
 from dtorch._elementwise import cast
+from dtorch._hot import hot
 from dtorch._shaping import broadcast_shape, slice_of, view_as_shape
 from dtorch.dtypes import result_dtype
 from dtorch.errors import as_int, fail
@@ -41,6 +42,7 @@ def _parts(subject: str, tensors: Any) -> list[Tensor]:
     return [as_tensor(t, subject) for t in tensors]
 
 
+@hot("cat")
 def cat(tensors: Sequence[Any], dim: int = 0) -> Tensor:
     """Joins tensors along a dim; other sizes must agree. An empty tensor of one
     dim joins anything, as in PyTorch."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from dtorch import _gathering, _joining, _ordering, _pointwise, _products, _reductions
 from dtorch._base import TensorBase, flatten_ints
+from dtorch._hot import hot
 
 
 class Methods(TensorBase):
@@ -129,6 +130,7 @@ class Methods(TensorBase):
     var = _reductions.var
     vdot = _products.vdot
 
+    @hot("matmul")
     def __matmul__(self, other: Any) -> Any:
         return _products.matmul(self, other)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dtorch import dtypes
+from dtorch import _dtorch, dtypes
 from dtorch._base import as_number, as_tensor, record
 from dtorch._elementwise import binary, bitwise_not, cast, checked_scalar, unary
+from dtorch._hot import hot
 from dtorch.dtypes import result_dtype
 from dtorch.errors import fail
 
@@ -91,7 +92,7 @@ def _of_one(kind: str, doc: str) -> Callable[[Any], Tensor]:
 
     function.__name__ = function.__qualname__ = kind
     function.__doc__ = doc
-    return function
+    return hot(kind)(function)
 
 
 def _of_two(kind: str, doc: str) -> Callable[[Any, Any], Tensor]:
@@ -100,7 +101,7 @@ def _of_two(kind: str, doc: str) -> Callable[[Any, Any], Tensor]:
 
     function.__name__ = function.__qualname__ = kind
     function.__doc__ = doc
-    return function
+    return hot(kind)(function) if _dtorch.has_short_way(kind) else function
 
 
 abs = _of_one("abs", "|x|.")
@@ -152,16 +153,19 @@ remainder = _of_two("remainder", "The remainder with the sign of b.")
 multiply = mul
 
 
+@hot("add")
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input + alpha * other."""
     return binary("add", input, _scaled("add", input, other, alpha))
 
 
+@hot("sub")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input - alpha * other."""
     return binary("sub", input, _scaled("sub", input, other, alpha))
 
 
+@hot("rsub")
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """other - alpha * input."""
     return binary("sub", other, _scaled("rsub", other, input, alpha))
@@ -187,6 +191,7 @@ def _scaled(subject: str, input: Any, other: Any, alpha: Any) -> Any:
     return binary("mul", wide, bool(factor) if d is dtypes.bool_ else factor)
 
 
+@hot("div")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """input / other; rounded down ("floor") or towards 0 ("trunc")."""
     if rounding_mode is None:
@@ -207,6 +212,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
 true_divide = divide = div
 
 
+@hot("pow")
 def pow(input: Any, exponent: Any) -> Tensor:
     """input to the power `exponent`."""
     return binary("pow", input, exponent)
@@ -217,6 +223,7 @@ def positive(input: Any) -> Tensor:
     return +as_tensor(input, "positive")
 
 
+@hot("round")
 def round(input: Any, *, decimals: int = 0) -> Tensor:
     """To the nearest integer (or decimal place), halves to the even one."""
     x = as_tensor(input, "round")

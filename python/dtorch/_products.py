@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dtorch._base import as_number, as_tensor, record
 from dtorch._elementwise import binary
+from dtorch._hot import hot
 from dtorch._pointwise import add
 from dtorch._shaping import view_as_shape
 from dtorch.errors import fail
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["addmm", "baddbmm", "bmm", "dot", "inner", "matmul", "mm", "mv", "outer", "vdot"]
 
 
+@hot("matmul")
 def matmul(input: Any, other: Any) -> Tensor:
     """input @ other as in PyTorch: [..., m, k] @ [..., k, n], batch dims broadcast;
     a 1-dim operand is a row on the left, a column on the right."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dtorch import dtypes
 from dtorch._base import TensorBase, as_number, as_tensor, record, resolve_dim
 from dtorch._elementwise import binary, cast, unary
+from dtorch._hot import hot
 from dtorch._pointwise import where
 from dtorch._shaping import view_as_shape
 from dtorch.dtypes import to_dtype
@@ -86,6 +87,7 @@ def _floating(subject: str, x: TensorBase, dtype: Any = None) -> dtypes.dtype:
     return d
 
 
+@hot("sum")
 def sum(input: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Sum over dims (all by default); integers and bools add up as int64."""
     x = as_tensor(input, "sum")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dtorch._base import TensorBase, flatten_ints, record, resolve_dim, same
+from dtorch._hot import hot
 from dtorch.errors import fail
 
 if TYPE_CHECKING:
@@ -72,11 +73,13 @@ class Shaping(TensorBase):
 
     __slots__ = ()
 
+    @hot("view")
     def view(self, *shape: Any) -> Tensor:
         """The same elements under another shape; one size may be -1."""
         sizes = flatten_ints(shape, "view")
         return view_as_shape(self, resolve_view("view", self.shape, sizes))
 
+    @hot("reshape")
     def reshape(self, *shape: Any) -> Tensor:
         """As `view`: there are no strides that could make a difference."""
         sizes = flatten_ints(shape, "reshape")
@@ -85,6 +88,7 @@ class Shaping(TensorBase):
     def view_as(self, other: TensorBase) -> Tensor:
         return self.view(other.shape)
 
+    @hot("flatten")
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         """Dims start_dim … end_dim as one."""
         shape = self.shape or (1,)
@@ -101,11 +105,13 @@ class Shaping(TensorBase):
         parts = resolve_view("unflatten", [shape[d]], flatten_ints([sizes], "unflatten"))
         return view_as_shape(self, [*shape[:d], *parts, *shape[d + 1 :]])
 
+    @hot("unsqueeze")
     def unsqueeze(self, dim: int) -> Tensor:
         """A new dim of size 1 at `dim`."""
         d, shape = resolve_dim(dim, self.ndim + 1, "unsqueeze"), self.shape
         return view_as_shape(self, [*shape[:d], 1, *shape[d:]])
 
+    @hot("squeeze")
     def squeeze(self, dim: int | Sequence[int] | None = None) -> Tensor:
         """Without dims of size 1 (all, or those named)."""
         if dim is None:
@@ -117,6 +123,7 @@ class Shaping(TensorBase):
             self, [n for d, n in enumerate(self.shape) if n != 1 or d not in named]
         )
 
+    @hot("permute")
     def permute(self, *dims: Any) -> Tensor:
         """Dims in another order."""
         order = [resolve_dim(d, self.ndim, "permute") for d in flatten_ints(dims, "permute")]
@@ -129,6 +136,7 @@ class Shaping(TensorBase):
             return same(self)
         return record("permute", [self], dims=order)
 
+    @hot("transpose")
     def transpose(self, dim0: int, dim1: int) -> Tensor:
         """Dims `dim0` and `dim1` exchanged."""
         a = resolve_dim(dim0, self.ndim, "transpose")
@@ -169,6 +177,7 @@ class Shaping(TensorBase):
         """The last two dims exchanged."""
         return self.transpose(-2, -1)
 
+    @hot("expand")
     def expand(self, *sizes: Any) -> Tensor:
         """Dims of size 1 repeated, new dims in front; -1 keeps a size."""
         wanted, shape = flatten_ints(sizes, "expand"), self.shape

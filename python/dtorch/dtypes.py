@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dtorch import _dtorch
 from dtorch.errors import fail
 
 __all__ = [
@@ -61,6 +62,7 @@ float64 = dtype("float64", 8, 5, True)
 half, double, long = float16, float64, int64
 
 BY_NAME = {d.name: d for d in (bool_, int32, int64, float16, bfloat16, float32, float64)}
+_dtorch.set_dtypes(BY_NAME)
 BY_NAME |= {"half": half, "double": double, "long": long, "float": float32, "int": int32}
 """Every spelling of a name."""
 _BY_TYPE: dict[Any, dtype] = {float: float32, int: int64, bool: bool_}

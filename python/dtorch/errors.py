@@ -9,19 +9,16 @@ code written against dtorch: the package's own frames are skipped, its models
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
-from types import FrameType
 from typing import Any
 
+from dtorch import _dtorch
 from dtorch._dtorch import PlacementError
 
 __all__ = ["PlacementError", "as_int", "as_list", "fail", "location"]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _USER_PARTS = tuple(_PACKAGE + part + os.sep for part in ("models", "test"))
-_internal: dict[str, bool] = {}
-"""Whether a file's frames are skipped; by co_filename, asked once a file."""
 
 
 def _is_internal(filename: str) -> bool:
@@ -31,18 +28,9 @@ def _is_internal(filename: str) -> bool:
     return path.startswith(_PACKAGE) and not path.startswith(_USER_PARTS)
 
 
-def location() -> tuple[str, int]:
-    """File and line of the user's call that led here."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        internal = _internal.get(filename)
-        if internal is None:
-            internal = _internal[filename] = _is_internal(filename)
-        if not internal:
-            return filename, frame.f_lineno
-        frame = frame.f_back
-    return "<unknown>", 0
+_dtorch.set_is_internal(_is_internal)  # asked once a line
+location = _dtorch.location
+"""File and line of the user's call that led here."""
 
 
 def fail(kind: type[Exception], message: str, note: str | None = None) -> Exception:

@@ -16,6 +16,7 @@ from dtorch import (
 from dtorch._base import as_tensor
 from dtorch._einsum import *  # noqa: F403
 from dtorch._gathering import *  # noqa: F403
+from dtorch._hot import hot
 from dtorch._joining import *  # noqa: F403
 from dtorch._ordering import *  # noqa: F403
 from dtorch._pointwise import *  # noqa: F403
@@ -85,6 +86,7 @@ def reshape(input: Any, shape: Any) -> Tensor:
     return as_tensor(input, "reshape").reshape(shape)
 
 
+@hot("flatten")
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dims start_dim … end_dim as one."""
     return as_tensor(input, "flatten").flatten(start_dim, end_dim)
@@ -100,6 +102,7 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Tensor:
     return as_tensor(input, "unflatten").unflatten(dim, sizes)
 
 
+@hot("transpose")
 def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
     """Two dims exchanged."""
     return as_tensor(input, "transpose").transpose(dim0, dim1)
@@ -131,11 +134,13 @@ def movedim(input: Any, source: Any, destination: Any) -> Tensor:
 moveaxis = movedim
 
 
+@hot("squeeze")
 def squeeze(input: Any, dim: Any = None) -> Tensor:
     """Without dims of size 1 (all, or those named)."""
     return as_tensor(input, "squeeze").squeeze(dim)
 
 
+@hot("unsqueeze")
 def unsqueeze(input: Any, dim: int) -> Tensor:
     """A new dim of size 1."""
     return as_tensor(input, "unsqueeze").unsqueeze(dim)

@@ -95,6 +95,7 @@ class Graph:
 
     def __enter__(self) -> Graph:
         _stack().append(self)
+        _dtorch.set_thread_graph(self._native)
         return self
 
     def __exit__(
@@ -103,7 +104,9 @@ class Graph:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _stack().pop()
+        stack = _stack()
+        stack.pop()
+        _dtorch.set_thread_graph(stack[-1]._native if stack else None)
 
 
 _local = threading.local()
@@ -124,6 +127,7 @@ def _checked_mode(mode: str) -> Mode:
 
 
 _process_graph = Graph()
+_dtorch.set_process_graph(_process_graph._native)
 
 
 def mode(name: Mode) -> AbstractContextManager[None]:

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from dtorch import arrays, dtypes
-from dtorch._base import (
-    TensorBase,
-    check_device,
-    host_input,
-    resolve_dim,
-    same,
-    set_tensor_class,
-    wrap,
-)
+from dtorch import _dtorch, arrays, dtypes
+from dtorch._base import TensorBase, check_device, host_input, resolve_dim, same, wrap
 from dtorch._elementwise import Elementwise, cast
+from dtorch._hot import hot
 from dtorch._indexing import getitem
 from dtorch._inplace import InPlace
 from dtorch._methods import Methods
@@ -44,7 +37,7 @@ class Tensor(Elementwise, Shaping, Methods, InPlace, Placing, Reading):
     [[2.0, 3.0], [4.0, 5.0]]
     """
 
-    __slots__ = ("_node",)
+    __slots__ = ()
     __array_priority__ = 1000
     __array_ufunc__ = None  # NumPy's operators leave mixed operands to ours
 
@@ -76,6 +69,7 @@ class Tensor(Elementwise, Shaping, Methods, InPlace, Placing, Reading):
             raise fail(IndexError, "size: a 0-dim tensor has no sizes")
         return self.shape[resolve_dim(dim, self.ndim, "size")]
 
+    @hot("getitem")
     def __getitem__(self, index: Any) -> Tensor:
         return getitem(self, index)
 
@@ -175,7 +169,7 @@ class Tensor(Elementwise, Shaping, Methods, InPlace, Placing, Reading):
         return wrap(self._node)
 
 
-set_tensor_class(Tensor)
+_dtorch.set_tensor_class(Tensor)
 
 
 def _is_device(value: Any) -> bool:

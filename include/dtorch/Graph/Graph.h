@@ -2,10 +2,7 @@
 #pragma once
 
 #include "dtorch/Graph/Node.h"
-
-#include <map>
-#include <mutex>
-#include <thread>
+#include "dtorch/Graph/OpForm.h"
 
 namespace dtorch {
 
@@ -18,14 +15,21 @@ enum class Mode : uint8_t { Auto, Strict };
 class Graph {
 public:
   explicit Graph(Mode mode = Mode::Auto);
+  ~Graph();
+  Graph(const Graph &) = delete;
+  Graph &operator=(const Graph &) = delete;
 
-  Mode mode() const { return recordMode.load(); }
+  Mode mode() const { return recordMode.load(std::memory_order_relaxed); }
   void setMode(Mode mode) { recordMode.store(mode); }
 
   /// Records a compute op. Operands on the host join the mesh of the others as
   /// replicated. Throws Error with the location in front.
   NodeRef record(std::string_view op, std::vector<NodeRef> inputs, Attrs attrs,
                  Location location = {});
+  /// The same for call sites that record one form again and again: costs a
+  /// look-up by numbers and pointers. Moves the inputs away unless it throws.
+  NodeRef record(const OpForm &form, std::span<const int64_t> numbers,
+                 std::span<NodeRef> inputs, Location location);
 
   /// The same global value elsewhere: on the same mesh, from host to mesh or
   /// back. Gives `node` itself only when nothing changes. Between two meshes
@@ -38,22 +42,21 @@ public:
   void popScope();
 
   /// Recorded nodes that exist, computed or not.
-  int64_t numLiveNodes() const { return registry->size(); }
+  int64_t numLiveNodes() const;
   /// Recorded nodes that somebody holds and that have no value yet, oldest
   /// first: what `sync` computes.
   std::vector<NodeRef> pendingNodes();
 
 private:
-  NodeRef makeNode(Node::Kind kind, ValueTypeRef type,
-                   std::vector<NodeRef> inputs, Location location);
+  NodeRef makeNode(Node::Kind kind, std::span<NodeRef> inputs,
+                   Location location);
+  NodeRef makeOp(OpUseRef use, std::span<NodeRef> inputs, Location location);
   NodeRef recordOp(const OpInfo &op, std::vector<NodeRef> inputs, Attrs attrs,
                    Location location);
-  ScopeRef currentScope();
 
   std::atomic<Mode> recordMode;
-  std::shared_ptr<NodeRegistry> registry;
-  std::mutex scopeMutex;
-  std::map<std::thread::id, std::vector<ScopeRef>> scopes;
+  NodeRegistry *registry; ///< outlives the graph while nodes exist
+  const int64_t id;       ///< of this graph in the stacks of module calls
 };
 
 } // namespace dtorch

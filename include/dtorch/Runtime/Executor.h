@@ -17,6 +17,14 @@ public:
   virtual const Program &program() const = 0;
 };
 
+/// An argument of a run: a tensor, or a 0-dim host value where it lies. Neither
+/// is kept after the run.
+struct RunArgument {
+  const DistTensor *tensor = nullptr;
+  const void *scalar = nullptr; ///< bits in the element type
+  DType scalarType = DType::Float32;
+};
+
 /// Runs programs on the devices of this process. Each virtual device is one
 /// thread; host instructions run on the calling thread. Every wait is bounded
 /// (DTORCH_TIMEOUT seconds, default 300); a failing device ends the run on all
@@ -37,7 +45,9 @@ public:
   /// Throws Error if they do not. Not reentrant: one run at a time (a second
   /// caller waits).
   virtual std::vector<DistTensorRef>
-  run(LoadedProgram &program, const std::vector<DistTensorRef> &arguments) = 0;
+  run(LoadedProgram &program, std::span<const RunArgument> arguments) = 0;
+  std::vector<DistTensorRef> run(LoadedProgram &program,
+                                 const std::vector<DistTensorRef> &arguments);
 };
 
 /// Counts per kind of collective, taken inside the communicator. `count` goes

@@ -19,6 +19,8 @@ public:
   std::vector<BoundProgram> devices; ///< of the program's meshes, ascending
   /// The entry's buffers by argument and result number.
   std::vector<const ProgramBuffer *> arguments, results;
+  /// Bytes of each part of each argument.
+  std::vector<std::vector<int64_t>> argumentBytes;
 };
 
 class LocalExecutor final : public Executor {
@@ -28,8 +30,7 @@ public:
   int64_t numDevices() const override;
   std::shared_ptr<LoadedProgram> load(Program program) override;
   std::vector<DistTensorRef>
-  run(LoadedProgram &program,
-      const std::vector<DistTensorRef> &arguments) override;
+  run(LoadedProgram &program, std::span<const RunArgument> arguments) override;
 
 private:
   struct Run;

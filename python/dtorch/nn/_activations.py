@@ -8,6 +8,7 @@ from typing import Any
 from dtorch import dtypes
 from dtorch._base import as_number, as_tensor, record, resolve_dim
 from dtorch._elementwise import binary, cast, reduced, unary
+from dtorch._hot import hot
 from dtorch._inplace import rebind
 from dtorch._pointwise import where
 from dtorch.dtypes import to_dtype
@@ -48,6 +49,7 @@ def floating(subject: str, input: Any) -> Tensor:
     return x
 
 
+@hot("relu")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0)."""
     return finish(input, unary("relu", input), "relu", inplace)
@@ -69,11 +71,13 @@ def hardtanh(
     return finish(input, result, "hardtanh", inplace)
 
 
+@hot("silu")
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
     return finish(input, unary("silu", input), "silu", inplace)
 
 
+@hot("gelu")
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x times the normal distribution function of x, or its approximation by
     "tanh"."""
@@ -117,11 +121,13 @@ def logsigmoid(input: Tensor) -> Tensor:
     return binary("sub", binary("minimum", x, 0.0), small)
 
 
+@hot("sigmoid")
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x))."""
     return unary("sigmoid", input)
 
 
+@hot("tanh")
 def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent."""
     return unary("tanh", input)

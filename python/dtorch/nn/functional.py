@@ -9,6 +9,7 @@ from typing import Any
 from dtorch import dtypes
 from dtorch._base import as_tensor, record, resolve_dim, scalar
 from dtorch._elementwise import cast
+from dtorch._hot import hot
 from dtorch._pointwise import where
 from dtorch._products import matmul
 from dtorch._reductions import norm
@@ -35,6 +36,7 @@ __all__ = [
 CONTEXT_PARALLEL_AXES = ("ulysess_cp", "ulysses_cp", "ring_cp")
 
 
+@hot("linear")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias: [..., in] and [out, in] to [..., out]."""
     _check_dtype("linear", "input", input, "weight", weight)
@@ -78,6 +80,7 @@ def embedding(
     return cast(wide * scale, rows.dtype)
 
 
+@hot("softmax")
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
@@ -94,6 +97,7 @@ def softmax(
     return record("softmax", [x], dim=d) if x.ndim else softmax(x.view(1), 0).view(())
 
 
+@hot("rms_norm")
 def rms_norm(
     input: Tensor,
     normalized_shape: int | Sequence[int],

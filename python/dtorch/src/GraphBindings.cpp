@@ -46,9 +46,9 @@ static void bindNode(py::module_ &module) {
       .def_property_readonly(
           "computed", [](const Handle &self) { return self.node->computed(); })
       .def_property(
-          "name", [](const Handle &self) { return self.node->name; },
+          "name", [](const Handle &self) { return self.node->info().name; },
           [](const Handle &self, std::string name) {
-            self.node->name = std::move(name);
+            self.node->editInfo().name = std::move(name);
           })
       .def_property(
           "parameter", [](const Handle &self) { return self.node->parameter; },
@@ -58,7 +58,8 @@ static void bindNode(py::module_ &module) {
             self.node->parameter = parameter;
           })
       .def_property_readonly(
-          "version", [](const Handle &self) { return self.node->version; });
+          "version",
+          [](const Handle &self) { return self.node->info().version; });
 }
 
 static Handle inputFrom(py::array array, const py::object &shape,

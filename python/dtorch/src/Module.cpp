@@ -1,6 +1,6 @@
 //===- Module.cpp - the native module _dtorch -----------------------------===//
 
-#include "Bindings.h"
+#include "HotFunction.h"
 
 using namespace dtorch::python;
 
@@ -9,5 +9,8 @@ PYBIND11_MODULE(_dtorch, module) {
   bindErrors(module);
   bindSharding(module);
   bindGraph(module);
+  bindTensor(module);
+  bindRecording(module);
+  bindHot(module);
   bindTesting(module);
 }

@@ -173,7 +173,7 @@ TEST(GraphLifetime, NodesNobodyHoldsDisappear) {
   EXPECT_EQ(graph.numLiveNodes(), 2);
   y.reset();
   EXPECT_EQ(graph.numLiveNodes(), 0);
-  EXPECT_EQ(x.use_count(), 1);
+  EXPECT_EQ(x.useCount(), 1);
 }
 
 TEST(GraphLifetime, LongChainsAreReleasedWithoutRecursion) {

@@ -36,7 +36,7 @@ TEST(GraphToMLIR, ShardingsStandOnArgumentsAndRedistributes) {
   MeshRef mesh = mesh2x2();
   NodeRef x = input({3, 8});
   NodeRef w = input({5, 8}, {mesh, {Placement{}, Placement::shard(0)}});
-  w->name = "fc.weight";
+  w->editInfo().name = "fc.weight";
   w->parameter = true;
   NodeRef h = graph.redistribute(x, {mesh, {Placement::shard(0), {}}});
   h = graph.record("linear", {h, w}, {}, Location::get("model.py", 17));

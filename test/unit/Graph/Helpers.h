@@ -20,9 +20,7 @@ inline NodeRef input(Shape shape, Sharding sharding = Sharding::host(),
 }
 
 inline NodeRef scalar(double number) {
-  auto value = std::make_shared<DistTensor>();
-  value->type = {{}, DType::Float32, Sharding::host()};
-  return Node::scalar(number, std::move(value));
+  return Node::scalar(number, DType::Float32, 0);
 }
 
 inline NodeRef binary(Graph &graph, const char *kind, NodeRef lhs, NodeRef rhs,

@@ -69,7 +69,7 @@ TEST(Session, ParametersArePlacedOncePerVersion) {
   std::vector<float> values(12);
   std::iota(values.begin(), values.end(), 0);
   NodeRef weight = put(values, {3, 4}, {mesh, {S(0), S(1)}});
-  weight->name = "weight";
+  weight->editInfo().name = "weight";
   weight->parameter = true;
   auto forward = [&](const NodeRef &parameter) {
     NodeRef placed = graph.redistribute(parameter, {mesh, {R, S(0)}});
