@@ -61,6 +61,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flags,
   try {
     PyObject *result = hot->entry->way(
         *hot, {arguments, PyVectorcall_NARGS(flags), names});
+    hot->shortCalls += result != nullptr;
     if (result || PyErr_Occurred())
       return result;
   } catch (const Error &) {
@@ -119,11 +120,18 @@ static PyMemberDef members[] = {
      nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(HotFunction, weakReferences),
      READONLY, nullptr},
+    {"short_calls", T_PYSSIZET, offsetof(HotFunction, shortCalls), READONLY,
+     "Calls that went the short way."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(HotFunction, vectorcall),
      READONLY, nullptr},
     {}};
 
+static PyObject *getWay(PyObject *self, void *) {
+  return PyUnicode_FromString(cast(self)->entry->name.c_str());
+}
+
 static PyGetSetDef getters[] = {
+    {"way", getWay, nullptr, "The name of the short way.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr,
      nullptr},
     {}};

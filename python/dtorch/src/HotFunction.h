@@ -51,6 +51,7 @@ struct HotFunction {
   PyObject *function; ///< the Python function
   PyObject *dict;     ///< `__name__`, `__doc__`, …
   PyObject *weakReferences;
+  Py_ssize_t shortCalls; ///< `short_calls`: those that Python never saw
 };
 
 /// An operand as the short ways use it; empty without a Python error if it is
