@@ -73,7 +73,8 @@ private:
       }
     result.operandNumbers.reserve(count); // spans point into it
     for (Capture::Step &step : result.steps) {
-      int64_t *first = result.operandNumbers.data() + result.operandNumbers.size();
+      int64_t *first =
+          result.operandNumbers.data() + result.operandNumbers.size();
       for (const NodeRef &input : step.node->inputs()) {
         ++input->captureUses;
         result.operandNumbers.push_back(input->captureNumber);
@@ -127,10 +128,10 @@ std::vector<std::string> dtorch::argumentNames(const Capture &capture) {
       names.push_back(given);
       continue;
     }
-    std::string stem = !given.empty()       ? given + "_"
-                       : input->parameter   ? "parameter"
-                       : input->isScalar()  ? "scalar"
-                                            : "input";
+    std::string stem = !given.empty()      ? given + "_"
+                       : input->parameter  ? "parameter"
+                       : input->isScalar() ? "scalar"
+                                           : "input";
     std::string name;
     do
       name = stem + std::to_string(counts[stem]++);
@@ -194,9 +195,9 @@ StructureKey dtorch::structureKey(const Capture &capture) {
   for (const Capture::Step &step : capture.steps) {
     const Node &node = *step.node;
     const OpUse *use = node.use().get();
-    key.words.push_back(use ? wordOf(use, false, step.stored)
-                            : wordOf(&node.valueTypeOf(), true, step.stored,
-                                     node.strict()));
+    key.words.push_back(
+        use ? wordOf(use, false, step.stored)
+            : wordOf(&node.valueTypeOf(), true, step.stored, node.strict()));
     key.words.insert(key.words.end(), step.operands.begin(),
                      step.operands.end());
     scopes.add(node.scope().get());

@@ -38,8 +38,8 @@ void Graph::pushScope(std::string path) {
   ScopeRef parent = currentScope(id);
   if (!scopeStack)
     scopeStack = new ScopeStack;
-  scopeStack->push_back({id, std::make_shared<const Scope>(Scope{
-                                 std::move(path), std::move(parent)})});
+  scopeStack->push_back({id, std::make_shared<const Scope>(
+                                 Scope{std::move(path), std::move(parent)})});
 }
 
 void Graph::popScope() {
@@ -70,6 +70,8 @@ Graph::Graph(Mode mode)
 Graph::~Graph() { registry->dropGraph(); }
 
 int64_t Graph::numLiveNodes() const { return registry->size(); }
+
+std::vector<NodeRef> Graph::liveNodes() const { return registry->nodes(); }
 
 NodeRef Graph::makeNode(Node::Kind kind, std::span<NodeRef> inputs,
                         Location location) {

@@ -52,8 +52,7 @@ Attrs OpForm::attrs(std::span<const int64_t> numbers) const {
       break;
     }
     case AttrType::DType:
-      attrs.set(name,
-                std::string(toString(static_cast<DType>(*next++))));
+      attrs.set(name, std::string(toString(static_cast<DType>(*next++))));
       break;
     case AttrType::Float:
     case AttrType::String:

@@ -136,8 +136,8 @@ ValueTypeRef ValueType::scalar(DType dtype) {
   static const auto *types = [] {
     auto *all = new std::vector<ValueTypeRef>;
     for (int i = 0; i <= static_cast<int>(DType::Float64); ++i)
-      all->push_back(get({{}, static_cast<DType>(i)}, Sharding::host(),
-                         Sharding::host()));
+      all->push_back(
+          get({{}, static_cast<DType>(i)}, Sharding::host(), Sharding::host()));
     return all;
   }();
   return (*types)[static_cast<size_t>(dtype)];

@@ -108,8 +108,7 @@ void checkArgument(const LocalProgram &program, size_t i,
   const DistTensor &tensor = *argument.tensor;
   const BufferType &expected = program.arguments[i]->type;
   if (tensor.type.shape != expected.shape ||
-      tensor.type.dtype != expected.dtype ||
-      !sameLayout(tensor.type, expected))
+      tensor.type.dtype != expected.dtype || !sameLayout(tensor.type, expected))
     throwArgumentType(program, i,
                       tensor.type.str() + " on " +
                           tensor.type.sharding.mesh->str());

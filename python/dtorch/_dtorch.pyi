@@ -7,10 +7,13 @@ RuntimeError, NotImplementedError) with the user's "file:line: error: " in front
 where an op was recorded or ran.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+
+from dtorch.dtypes import dtype
+from dtorch.tensor import Tensor
 
 AttrValue = bool | int | float | str | Sequence[int]
 Location = tuple[str, int]
@@ -74,6 +77,54 @@ class Node:
     version: int
     """Goes up when `assign` replaces the value of an input."""
 
+class TensorBase:
+    """The base of `dtorch.Tensor`: holds a node."""
+
+    _node: Node
+    """Subclasses may keep it elsewhere and give it as a property."""
+    _host: Any
+    """What looking at the value leaves for the next look; None at first."""
+    _requires_grad: bool
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> dtype: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def is_host(self) -> bool: ...
+    def dim(self) -> int: ...
+    def numel(self) -> int: ...
+
+def set_tensor_class(cls: type[TensorBase]) -> None:
+    """Says what ops and `wrap` make: instances without a call of `__init__`."""
+
+def set_dtypes(by_name: Mapping[str, dtype]) -> None:
+    """Says which objects `TensorBase.dtype` gives."""
+
+def wrap(node: Node) -> Tensor:
+    """A tensor for a node."""
+
+def record(op: str, operands: Sequence[TensorBase | Node], **attrs: AttrValue) -> Tensor:
+    """Records an op of the op table into this thread's graph, at the line of
+    `location()`; see `Graph.record`."""
+
+def set_process_graph(graph: Graph) -> None:
+    """Says where threads record that have no graph of their own."""
+
+def set_thread_graph(graph: Graph | None) -> None:
+    """Says where this thread records; the caller keeps the graph alive."""
+
+def set_is_internal(is_internal: Callable[[str], bool]) -> None:
+    """Says which files' frames `location()` skips."""
+
+def location() -> Location:
+    """The innermost line of code that is not the package's own."""
+
+def hot_function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A callable with the short way `name` in front of the function. Attributes:
+    `way`, its name, and `short_calls`, how many calls the function never saw."""
+
 class Graph:
     def __init__(self, mode: Literal["auto", "strict"] = "auto") -> None: ...
     mode: Literal["auto", "strict"]
@@ -108,6 +159,8 @@ class Graph:
     def sync(self) -> None:
         """Computes every recorded value that somebody holds."""
     def num_live_nodes(self) -> int: ...
+    def live_nodes(self) -> list[Node]:
+        """What was recorded and still exists, in no order."""
 
 def input(
     array: np.ndarray[Any, Any],

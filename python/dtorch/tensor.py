@@ -165,6 +165,9 @@ class Tensor(Elementwise, Shaping, Methods, InPlace, Placing, Reading):
         """The same value (values never change, so nothing is copied)."""
         return wrap(self._node)
 
+    def __copy__(self) -> Tensor:
+        return wrap(self._node)
+
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         return wrap(self._node)
 

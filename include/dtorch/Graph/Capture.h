@@ -47,11 +47,12 @@ Capture capture(std::span<const NodeRef> wanted);
 std::vector<std::string> argumentNames(const Capture &capture);
 
 /// What is equal for captures that one program serves: ops, attributes, wiring,
-/// types, shardings, strictness, module calls, what is stored. Values, names and
-/// locations are not in it.
+/// types, shardings, strictness, module calls, what is stored. Values, names
+/// and locations are not in it.
 ///
-/// Ops and types are pointers to their shared objects, so a key is compared in a
-/// few instructions an op. Whoever keeps a key keeps these alive (StructureRefs).
+/// Ops and types are pointers to their shared objects, so a key is compared in
+/// a few instructions an op. Whoever keeps a key keeps these alive
+/// (StructureRefs).
 struct StructureKey {
   std::vector<uint64_t> words;
   uint64_t hash = 0;

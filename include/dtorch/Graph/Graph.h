@@ -43,6 +43,7 @@ public:
 
   /// Recorded nodes that exist, computed or not.
   int64_t numLiveNodes() const;
+  std::vector<NodeRef> liveNodes() const;
   /// Recorded nodes that somebody holds and that have no value yet, oldest
   /// first: what `sync` computes.
   std::vector<NodeRef> pendingNodes();

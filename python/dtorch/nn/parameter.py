@@ -121,6 +121,11 @@ class CellTensor(Tensor):
         view._cell, view._host, view._requires_grad = self._cell, None, False
         return view
 
+    def __copy__(self) -> CellTensor:
+        view: CellTensor = type(self).__new__(type(self))
+        view._cell, view._host, view._requires_grad = self._cell, None, self._requires_grad
+        return view
+
     def _host_value(self) -> HostArray:
         return self._cell.value()
 

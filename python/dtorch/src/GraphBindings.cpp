@@ -57,9 +57,9 @@ static void bindNode(py::module_ &module) {
               throw Error("parameter: only an input can be one");
             self.node->parameter = parameter;
           })
-      .def_property_readonly(
-          "version",
-          [](const Handle &self) { return self.node->info().version; });
+      .def_property_readonly("version", [](const Handle &self) {
+        return self.node->info().version;
+      });
 }
 
 static Handle inputFrom(py::array array, const py::object &shape,
@@ -153,6 +153,13 @@ static void bindGraphClass(py::module_ &module) {
       .def("push_scope", &Graph::pushScope, py::arg("path"))
       .def("pop_scope", &Graph::popScope)
       .def("num_live_nodes", &Graph::numLiveNodes)
+      .def("live_nodes",
+           [](const Graph &graph) {
+             py::list nodes;
+             for (NodeRef &node : graph.liveNodes())
+               nodes.append(Handle{std::move(node)});
+             return nodes;
+           })
       .def("sync", [](Graph &graph) {
         {
           py::gil_scoped_release release;

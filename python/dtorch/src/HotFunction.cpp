@@ -59,8 +59,8 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flags,
                       PyObject *names) {
   HotFunction *hot = cast(self);
   try {
-    PyObject *result = hot->entry->way(
-        *hot, {arguments, PyVectorcall_NARGS(flags), names});
+    PyObject *result =
+        hot->entry->way(*hot, {arguments, PyVectorcall_NARGS(flags), names});
     hot->shortCalls += result != nullptr;
     if (result || PyErr_Occurred())
       return result;
@@ -148,15 +148,14 @@ static PyType_Slot slots[] = {
     {Py_tp_getset, getters},
     {0, nullptr}};
 
-static PyType_Spec spec = {
-    "dtorch._dtorch.HotFunction", sizeof(HotFunction), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-        Py_TPFLAGS_METHOD_DESCRIPTOR,
-    slots};
+static PyType_Spec spec = {"dtorch._dtorch.HotFunction", sizeof(HotFunction), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                               Py_TPFLAGS_HAVE_VECTORCALL |
+                               Py_TPFLAGS_METHOD_DESCRIPTOR,
+                           slots};
 
 static const HotEntry *findEntry(std::string_view name) {
-  for (auto entries :
-       {elementwiseEntries(), shapingEntries(), layerEntries()})
+  for (auto entries : {elementwiseEntries(), shapingEntries(), layerEntries()})
     for (const HotEntry &entry : entries)
       if (entry.name == name)
         return &entry;

@@ -45,8 +45,7 @@ std::span<const HotEntry> shapingEntries();
 std::span<const HotEntry> layerEntries();
 
 struct HotFunction {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   const HotEntry *entry;
   PyObject *function; ///< the Python function
   PyObject *dict;     ///< `__name__`, `__doc__`, …

@@ -34,7 +34,8 @@ static PyObject *matmul(const HotFunction &self, const CallArguments &args) {
 
 /// linear(input, weight, bias=None)
 static PyObject *linear(const HotFunction &self, const CallArguments &args) {
-  static const auto *addForm = new OpForm("binary", {{"kind", std::string("add")}});
+  static const auto *addForm =
+      new OpForm("binary", {{"kind", std::string("add")}});
   static constexpr const char *names[] = {"input", "weight", "bias"};
   PyObject *values[3];
   if (!args.sort(names, values))
@@ -70,7 +71,8 @@ static PyObject *softmax(const HotFunction &self, const CallArguments &args) {
 
 /// rms_norm(input, normalized_shape, weight=None, eps=None)
 static PyObject *rmsNorm(const HotFunction &self, const CallArguments &args) {
-  static const auto *mulForm = new OpForm("binary", {{"kind", std::string("mul")}});
+  static const auto *mulForm =
+      new OpForm("binary", {{"kind", std::string("mul")}});
   static constexpr const char *names[] = {"input", "normalized_shape", "weight",
                                           "eps"};
   PyObject *values[4];

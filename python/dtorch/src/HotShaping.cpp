@@ -26,8 +26,8 @@ struct Numbers {
 /// Sizes or dims given one by one or as one list or tuple of exact ints.
 struct Ints {
   Ints(PyObject *const *objects, Py_ssize_t count) {
-    if (count == 1 && (PyTuple_CheckExact(objects[0]) ||
-                       PyList_CheckExact(objects[0]))) {
+    if (count == 1 &&
+        (PyTuple_CheckExact(objects[0]) || PyList_CheckExact(objects[0]))) {
       PyObject *sequence = objects[0];
       objects = PySequence_Fast_ITEMS(sequence);
       count = PySequence_Fast_GET_SIZE(sequence);
@@ -359,9 +359,9 @@ static PyObject *getItem(const HotFunction &, const CallArguments &args) {
 
 std::span<const HotEntry> python::shapingEntries() {
   static const HotEntry entries[] = {
-      {"view", view},           {"reshape", view}, {"unsqueeze", unsqueeze},
+      {"view", view},           {"reshape", view},    {"unsqueeze", unsqueeze},
       {"squeeze", squeeze},     {"flatten", flatten}, {"permute", permute},
-      {"transpose", transpose}, {"expand", expand}, {"getitem", getItem},
+      {"transpose", transpose}, {"expand", expand},   {"getitem", getItem},
   };
   return entries;
 }

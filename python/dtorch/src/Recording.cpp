@@ -44,8 +44,9 @@ static void fill(Place &place, PyCodeObject *code, int instruction) {
     throw py::error_already_set();
   place.internal = answer == Py_True;
   Py_DECREF(answer);
-  place.location = Location::get(py::handle(code->co_filename).cast<std::string>(),
-                                 PyCode_Addr2Line(code, instruction));
+  place.location =
+      Location::get(py::handle(code->co_filename).cast<std::string>(),
+                    PyCode_Addr2Line(code, instruction));
   place.instruction = instruction;
   Py_INCREF(code);
   PyCodeObject *before = std::exchange(place.code, code);
@@ -126,8 +127,7 @@ void python::bindRecording(py::module_ &module) {
     *kept = std::move(graph);
     processGraph = kept->get();
   });
-  module.def("set_thread_graph",
-             [](Graph *graph) { threadGraph = graph; });
+  module.def("set_thread_graph", [](Graph *graph) { threadGraph = graph; });
   module.def("set_is_internal", [](const py::function &function) {
     isInternal = py::object(function).release().ptr();
   });

@@ -203,10 +203,10 @@ static PyMethodDef methods[] = {
     {"numel", numel, METH_NOARGS, "The number of elements."},
     {}};
 
-static PyMemberDef members[] = {
-    {"__weaklistoffset__", T_PYSSIZET,
-     offsetof(TensorObject, weakReferences), READONLY, nullptr},
-    {}};
+static PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET,
+                                 offsetof(TensorObject, weakReferences),
+                                 READONLY, nullptr},
+                                {}};
 
 static PyType_Slot slots[] = {
     {Py_tp_new, reinterpret_cast<void *>(allocate)},

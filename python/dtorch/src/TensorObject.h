@@ -12,8 +12,7 @@ namespace dtorch::python {
 
 /// `_dtorch.TensorBase`: a node, and what Python keeps with it.
 struct TensorObject {
-  PyObject_HEAD
-  PyObject *weakReferences;
+  PyObject_HEAD PyObject *weakReferences;
   /// Null in subclasses that keep it elsewhere (a parameter's cell) and give it
   /// as `_node`.
   NodeRef node;
