@@ -11,12 +11,12 @@ import pytest
 
 import dtorch
 import dtorch.nn.functional as F
-from dtorch import Partial, Replicate, Shard, _dtorch, dtypes
+from dtorch import Partial, Replicate, Shard, _dtorch, dtypes, functions
 
 HotFunction = type(dtorch.Tensor.view)
 PLACES: list[tuple[Any, str]] = [
     *[(dtorch.Tensor, name) for name in dir(dtorch.Tensor)],
-    *[(dtorch, name) for name in dtorch.__all__],
+    *[(functions, name) for name in functions.__all__],
     *[(F, name) for name in F.__all__],
 ]
 HOT = {
@@ -24,6 +24,7 @@ HOT = {
     for owner, name in PLACES
     if type(getattr(owner, name)) is HotFunction
 }
+"""Every one, by a place where users find it."""
 FLOATS = [dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64]
 DTYPES = [dtypes.bool_, dtypes.int32, dtypes.int64, *FLOATS]
 NUMBERS: list[Any] = [True, False, 0, 1, -3, 2**31, 2**63, 10**400, 0.0, -0.5, 1e5, 1e300]
