@@ -150,8 +150,8 @@ def test_attention_arguments() -> None:
         F.scaled_dot_product_attention(dtorch.zeros(1, 3, 3, 2), kv, kv, enable_gqa=True)
     with pytest.raises(ValueError, match="exclude each other"):
         F.scaled_dot_product_attention(q, q, q, dtorch.zeros(3, 3), is_causal=True)
-    with pytest.raises(NotImplementedError, match="dropout"):
-        F.scaled_dot_product_attention(q, q, q, dropout_p=0.1)
+    with pytest.raises(ValueError, match="dropout"):
+        F.scaled_dot_product_attention(q, q, q, dropout_p=1.5)
 
 
 def test_two_meshes_do_not_mix() -> None:

@@ -156,7 +156,8 @@ def test_pad() -> None:
     for counts in ((1, 2), (0, 1, 2, 0), (1, 1, 1, 1, 1, 1), (-1, 2), (-1, -1, 1, 0)):
         compare(lambda api, x, c=counts: api.nn.functional.pad(x, c, value=7.0), x)
     for mode in ("reflect", "replicate", "circular"):
-        compare(lambda api, x, m=mode: api.nn.functional.pad(x, (2, 1), m), x)
+        for counts in ((2, 1), (-1, 1), (1, -2)):
+            compare(lambda api, x, m=mode, c=counts: api.nn.functional.pad(x, c, m), x)
     with pytest.raises(ValueError, match="a pair for each of at most 3 dims"):
         F.pad(dtorch.Tensor(x), (1,))
     with pytest.raises(ValueError, match="'reflect' adds at most 4 to a dim of 5"):

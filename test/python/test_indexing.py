@@ -101,7 +101,6 @@ def test_untouched_dims_keep_their_shards() -> None:
         (dtorch.Tensor([0.5]), IndexError, "of integers or bools, got float32"),
         ([True, False], IndexError, "the shape of the mask"),
         (dtorch.Tensor([True, False]), IndexError, "the shape of the mask"),
-        (dtorch.Tensor([True] * 4), NotImplementedError, "use where"),
         (([0, 1], [0, 1, 2]), ValueError, "must broadcast"),
     ],
 )

@@ -138,7 +138,8 @@ def _places(mode: str, n: int, before: int, after: int) -> Any:
     places = np.arange(-before, n + after)
     if mode == "replicate":
         return places.clip(0, n - 1)
-    if mode == "circular":
-        return places % n
+    if mode == "circular":  # goes round what is left after cutting, as in PyTorch
+        first, left = max(-before, 0), n + min(before, 0) + min(after, 0)
+        return first + (places - first) % max(left, 1)
     turned = np.abs(places)
     return np.where(turned >= n, 2 * (n - 1) - turned, turned)

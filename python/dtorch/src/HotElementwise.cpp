@@ -24,7 +24,7 @@ static bool staysSo(const OpForm &form, DType dtype, bool onIntegers) {
 }
 
 /// A Python number as the operand of a tensor, which decides the dtype; empty
-/// where the number would.
+/// where the number would, and for bools, which not every op takes.
 static NodeRef scalarOperand(PyObject *number, DType dtype) {
   if (isFloating(dtype)) {
     if (PyFloat_CheckExact(number))
@@ -33,14 +33,10 @@ static NodeRef scalarOperand(PyObject *number, DType dtype) {
       std::optional<int64_t> value = toExactInt(number);
       return value ? makeScalar(static_cast<double>(*value), dtype) : nullptr;
     }
-    if (PyBool_Check(number))
-      return makeScalar(number == Py_True ? 1.0 : 0.0, dtype);
     return nullptr;
   }
   if (std::optional<int64_t> value = toExactInt(number))
     return makeScalar(*value, dtype);
-  if (PyBool_Check(number))
-    return makeScalar(static_cast<int64_t>(number == Py_True), dtype);
   return nullptr;
 }
 
