@@ -116,7 +116,10 @@ BoundRule dtorch::padRule(const OpCall &call) {
     if (before[d] < 0 || after[d] < 0)
       failCall(call, "before and after must be at least 0, got " +
                          toString(before) + " and " + toString(after));
-    out[d] += before[d] + after[d];
+    if (__builtin_add_overflow(out[d], before[d], &out[d]) ||
+        __builtin_add_overflow(out[d], after[d], &out[d]))
+      failCall(call, "before and after must leave sizes of 64 bits, got " +
+                         toString(before) + " and " + toString(after));
   }
   RuleBuilder builder(call);
   builder.setResultShape(out);

@@ -99,6 +99,8 @@ def host_input(value: arrays.HostArray, borrow: bool = False) -> _dtorch.Node:
 
 def scalar(value: Number, d: dtype) -> _dtorch.Node:
     """A number as a runtime operand: never part of a program's key."""
+    if as_number(value) is None:
+        raise fail(TypeError, f"number: must be a Python or NumPy number, got {shown(value)}")
     if d.category == 2:
         return _dtorch.scalar(float(value), d.name)
     return _dtorch.scalar(bool(value) if d.category == 0 else int(value), d.name)

@@ -289,7 +289,8 @@ def _triangle(kind: str, input: Any, diagonal: int) -> Tensor:
     x = as_tensor(input, kind)
     if x.ndim < 2:
         raise fail(ValueError, f"{kind}: input must have at least 2 dims, got {x.ndim}")
-    return record("tril_triu", [x], kind=kind, diagonal=diagonal)
+    offset = as_int(diagonal, f"{kind}: diagonal")
+    return record("tril_triu", [x], kind=kind, diagonal=offset)
 
 
 def tril(input: Any, diagonal: int = 0) -> Tensor:

@@ -92,8 +92,9 @@ def _from_numpy(array: Array) -> HostArray:
 
 
 def _from_python(data: Any) -> HostArray:
+    plain = _plain(data)
     try:
-        array = np.array(_plain(data))
+        array = np.array(plain)
     except ValueError:
         raise fail(ValueError, f"Tensor: nested lists must form a box, got {shown(data)}") from None
     if array.size == 0 and array.dtype == np.float64:

@@ -39,6 +39,7 @@ CONTEXT_PARALLEL_AXES = ("ulysess_cp", "ulysses_cp", "ring_cp")
 @hot("linear")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias: [..., in] and [out, in] to [..., out]."""
+    input, weight = as_tensor(input, "linear"), as_tensor(weight, "linear")
     _check_dtype("linear", "input", input, "weight", weight)
     if weight.ndim != 2:
         raise fail(ValueError, f"linear: weight must have 2 dims, got shape {weight.shape}")
@@ -66,7 +67,7 @@ def embedding(
     result; the weight stays as it is). The arguments after that concern gradients.
     An index outside [0, v) is an error when the value is computed.
     """
-    indices = as_tensor(input, "embedding")
+    indices, weight = as_tensor(input, "embedding"), as_tensor(weight, "embedding")
     if indices.dtype.category != 1:
         raise fail(TypeError, f"embedding: indices must be integers, got {indices.dtype.name}")
     if weight.ndim != 2:

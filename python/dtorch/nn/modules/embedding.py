@@ -51,13 +51,13 @@ class Embedding(Module):
         tp_dim: TpDim = "tp",
     ) -> None:
         super().__init__()
+        check_sizes(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise fail(
                 IndexError,
                 f"{type(self).__name__}: padding_idx must be within num_embeddings "
                 f"{num_embeddings}, got {padding_idx}",
             )
-        check_sizes(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         check_device(device)
         device_mesh = get_default_device_mesh(device_mesh)
         self.num_embeddings = num_embeddings

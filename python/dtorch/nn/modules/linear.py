@@ -16,7 +16,7 @@ from typing import Any, Literal
 from dtorch import dtypes
 from dtorch._base import check_device
 from dtorch.dtypes import to_dtype
-from dtorch.errors import PlacementError, fail
+from dtorch.errors import PlacementError, as_int, fail, shown
 from dtorch.mesh import DeviceMesh, get_default_device_mesh, resolve_axis
 from dtorch.nn import functional as F
 from dtorch.nn import init
@@ -49,9 +49,9 @@ def find_tp_dim(device_mesh: DeviceMesh, tp_dim: TpDim) -> int | None:
 
 
 def check_sizes(owner: Module, **sizes: int) -> None:
-    """Raises ValueError for a size below 0."""
+    """Raises TypeError for what is no int, ValueError for a size below 0."""
     for name, size in sizes.items():
-        if size < 0:
+        if as_int(size, f"{type(owner).__name__}: {name}") < 0:
             raise fail(ValueError, f"{type(owner).__name__}: {name} must be at least 0, got {size}")
 
 
@@ -59,6 +59,8 @@ def lift(owner: Module, input: Tensor, weight: Tensor) -> Tensor:
     """A host input on the mesh of the weight, replicated; others as they are.
     Raises PlacementError for an input on another mesh."""
     mesh = weight.device_mesh
+    if not isinstance(input, Tensor):
+        raise fail(TypeError, f"{type(owner).__name__}: input must be a tensor, got {shown(input)}")
     if weight.is_host or input.device_mesh == mesh:
         return input
     if not input.is_host:
@@ -136,7 +138,7 @@ class Linear(Module):
         self.out_features = out_features
         self.tp_dim = find_tp_dim(device_mesh, tp_dim)
         self.tp_shard_type = tp_shard_type
-        self.tp_unit = 1 if tp_unit is None else tp_unit
+        self.tp_unit = 1 if tp_unit is None else as_int(tp_unit, f"{name}: tp_unit")
         sharded = in_features if tp_shard_type == "row" else out_features
         if self.tp_unit < 1 or sharded % self.tp_unit:
             raise fail(

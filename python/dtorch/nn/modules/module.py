@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from dtorch._base import check_device
 from dtorch.dtypes import bfloat16, dtype, float16, float32, float64, to_dtype
-from dtorch.errors import fail
+from dtorch.errors import fail, shown
 from dtorch.graph import Graph
 from dtorch.mesh import DeviceMesh, get_default_device_mesh
 from dtorch.nn.parameter import Parameter
@@ -153,6 +153,11 @@ class Module:
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Registers a child under a name."""
+        if module is not None and not isinstance(module, Module):
+            raise fail(
+                TypeError,
+                f"{type(self).__name__}: '{name}' must be a module or None, got {shown(module)}",
+            )
         self._register(self._tables.modules, name, module)
 
     register_module = add_module

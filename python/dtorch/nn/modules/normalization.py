@@ -8,11 +8,11 @@ from typing import Any
 from dtorch import dtypes
 from dtorch._base import check_device
 from dtorch.dtypes import to_dtype
-from dtorch.errors import fail
+from dtorch.errors import as_list, fail
 from dtorch.mesh import DeviceMesh, get_default_device_mesh
 from dtorch.nn import functional as F
 from dtorch.nn import init
-from dtorch.nn.modules.linear import lift
+from dtorch.nn.modules.linear import check_sizes, lift
 from dtorch.nn.modules.module import Module
 from dtorch.nn.parameter import Parameter
 from dtorch.placement import Placement, Replicate
@@ -52,6 +52,15 @@ class _Affine(Module):
         return [input if self.weight is None else lift(self, input, self.weight)], {}
 
 
+def checked_shape(owner: Module, normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
+    """The sizes of the last dims, as a tuple."""
+    single = not isinstance(normalized_shape, (list, tuple))
+    sizes = [normalized_shape] if single else as_list(normalized_shape, "normalized_shape")
+    for size in sizes:
+        check_sizes(owner, normalized_shape=size)
+    return tuple(sizes)
+
+
 class LayerNorm(_Affine):
     """(x - mean) / sqrt(variance + eps) over the last dims, times a weight, plus a
     bias (both replicated). fp32 inside."""
@@ -67,9 +76,7 @@ class LayerNorm(_Affine):
         device_mesh: DeviceMesh | None = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
+        self.normalized_shape = checked_shape(self, normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         affine = elementwise_affine, elementwise_affine and bias
@@ -132,9 +139,7 @@ class RMSNorm(Module):
         super().__init__()
         check_device(device)
         mesh = get_default_device_mesh(device_mesh)
-        self.normalized_shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
+        self.normalized_shape = checked_shape(self, normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         if not elementwise_affine:
