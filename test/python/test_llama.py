@@ -104,10 +104,9 @@ def test_pass_work_does_not_grow_with_depth():
         run(case)
         return dtorch.compile_counters()["ops"] - before
 
-    # The entry alone grows: one call a layer.
     two, thirty = work(2), work(30)
     assert two > 0
-    assert thirty - two <= 28 * 12
+    assert thirty == two
 
 
 def test_replicas_and_meshes_agree_with_one_device():

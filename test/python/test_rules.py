@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 from dtorch import _dtorch
@@ -292,6 +293,22 @@ def test_the_judge_accepts_what_is_right() -> None:
     assert heads.matches(mesh, on_axis(shard(1, 4), shard(1)))
     amax = judge_of("reduce", [f(4, 6)], kind="amax", dims=[1], keepdim=False)
     assert amax.valid(mesh, on_axis(shard(1), PMAX))
+
+
+def test_a_causal_mask_without_offset_is_caught() -> None:
+    """Q S(2), K/V R: rows 3 to 5 masked as if they were 0 to 2 are far off."""
+    shape = (1, 2, 6, 4)
+    scale = Operand((), values="scalar", limit=1.0)
+    judge = judge_of("sdpa", [f(*shape), f(*shape), f(*shape), scale], is_causal=True)
+    values, expected = judge.inputs[0], judge.expected[0][:, :, 3:]
+    whole = ((0, 0, 0, 0), shape)
+
+    def second_half(start: int) -> np.ndarray:
+        rows = ((0, 0, start, 0), (1, 2, 3, 4))
+        return judge.run([values[0][:, :, 3:], *values[1:]], [rows, whole, whole, ((), ()), rows])
+
+    np.testing.assert_allclose(second_half(3), expected, rtol=1e-5, atol=1e-6)
+    assert np.abs(second_half(0) - expected).max() > 0.05
 
 
 def test_empty_shards_and_pending_sums_take_part() -> None:
