@@ -17,7 +17,8 @@ namespace dtorch {
 /// Makes one capture. Notes are written into the nodes, so only one is made at
 /// a time.
 struct CaptureBuilder {
-  explicit CaptureBuilder(Capture &result) : result(result), guard(mutex) {
+  CaptureBuilder(Capture &result, int64_t first)
+      : result(result), first(first), guard(mutex) {
     id = ++lastId;
   }
 
@@ -42,7 +43,7 @@ private:
       node->captureId = id;
       node->captureUses = 0;
       node->captureNumber = unnumbered;
-      if (node->computed())
+      if (isLeaf(*node))
         continue;
       for (const NodeRef &input : node->inputs())
         stack.push_back(input.get());
@@ -66,20 +67,20 @@ private:
     for (const Capture::Step &step : result.steps)
       for (const NodeRef &input : step.node->inputs()) {
         ++count;
-        if (input->captureNumber == unnumbered && input->computed()) {
+        if (input->captureNumber == unnumbered && isLeaf(*input)) {
           input->captureNumber = static_cast<int64_t>(result.inputs.size());
           result.inputs.push_back(input.get());
         }
       }
     result.operandNumbers.reserve(count); // spans point into it
     for (Capture::Step &step : result.steps) {
-      int64_t *first =
+      int64_t *begin =
           result.operandNumbers.data() + result.operandNumbers.size();
       for (const NodeRef &input : step.node->inputs()) {
         ++input->captureUses;
         result.operandNumbers.push_back(input->captureNumber);
       }
-      step.operands = {first, step.node->inputs().size()};
+      step.operands = {begin, step.node->inputs().size()};
       step.node->captureNumber = result.valueOf(&step - result.steps.data());
     }
   }
@@ -97,15 +98,20 @@ private:
   static inline std::mutex mutex;
   static inline int64_t lastId = 0;
 
+  bool isLeaf(const Node &node) const {
+    return node.computed() || node.isInput() || node.sequenceNumber < first;
+  }
+
   Capture &result;
+  const int64_t first;
   std::lock_guard<std::mutex> guard;
   int64_t id;
 };
 } // namespace dtorch
 
-Capture dtorch::capture(std::span<const NodeRef> wanted) {
+Capture dtorch::capture(std::span<const NodeRef> wanted, int64_t first) {
   Capture result;
-  CaptureBuilder(result).run(wanted);
+  CaptureBuilder(result, first).run(wanted);
   return result;
 }
 

@@ -26,16 +26,16 @@ using ScopeStack = std::vector<ScopeEntry>;
 /// Null outside of module calls, so that most threads have none to destroy.
 static constinit thread_local ScopeStack *scopeStack = nullptr;
 
-static ScopeRef currentScope(int64_t graph) {
+ScopeRef Graph::currentScope() const {
   if (scopeStack)
     for (auto it = scopeStack->rbegin(); it != scopeStack->rend(); ++it)
-      if (it->graph == graph)
+      if (it->graph == id)
         return it->scope;
   return nullptr;
 }
 
 void Graph::pushScope(std::string path) {
-  ScopeRef parent = currentScope(id);
+  ScopeRef parent = currentScope();
   if (!scopeStack)
     scopeStack = new ScopeStack;
   scopeStack->push_back({id, std::make_shared<const Scope>(
@@ -79,7 +79,7 @@ NodeRef Graph::makeNode(Node::Kind kind, std::span<NodeRef> inputs,
   node->takeOperands(inputs);
   node->place = location;
   if (scopeStack)
-    node->moduleCall = currentScope(id);
+    node->moduleCall = currentScope();
   node->strictMode = mode() == Mode::Strict;
   registry->insert(*node);
   return node;

@@ -125,11 +125,13 @@ void Node::operator delete(void *memory) {
 // Making
 //===----------------------------------------------------------------------===//
 
-static std::atomic<int64_t> nextSequence{0};
+static std::atomic<int64_t> sequences{0};
+
+int64_t Node::nextSequence() { return sequences.load(); }
 
 Node::Node(Kind kind)
     : nodeKind(kind),
-      sequenceNumber(nextSequence.fetch_add(1, std::memory_order_relaxed)) {}
+      sequenceNumber(sequences.fetch_add(1, std::memory_order_relaxed)) {}
 
 void Node::setType(ValueTypeRef type) {
   valueType = type.get();
@@ -162,6 +164,12 @@ NodeRef Node::scalar(double number, DType dtype, uint64_t bits) {
   node->scalarNumber = number;
   node->scalarBits = bits;
   node->ready.store(true, std::memory_order_release);
+  return node;
+}
+
+NodeRef Node::placeholder(ValueTypeRef type) {
+  NodeRef node(new Node(Kind::Input));
+  node->setType(std::move(type));
   return node;
 }
 

@@ -31,6 +31,12 @@ int64_t environmentInt(const char *name, int64_t otherwise) {
   return value;
 }
 
+int64_t now() {
+  return std::chrono::nanoseconds(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 bool environmentFlag(const char *name) {
   const char *text = std::getenv(name);
   return text && *text && std::string_view(text) != "0";
@@ -259,6 +265,8 @@ void LocalExecutor::runDevice(Run &run, BoundProgram &bound, std::byte *arena) {
     for (const BoundFunction::InPlace &value : entry.inPlace)
       entry.slots[value.slot] = {
           entry.slots[value.resultSlot].data + value.byte, false};
+    int64_t first = 0;
+    began.compare_exchange_strong(first, now());
     Runner(bound.device, run.stop).run(entry, arena);
   } catch (const RunAborted &) {
     // Another device has reported why.
@@ -280,6 +288,7 @@ LocalExecutor::run(LoadedProgram &loaded,
   for (size_t i = 0; i < arguments.size(); ++i)
     checkArgument(program, i, arguments[i]);
   ensureThreads(program);
+  began = 0;
   communicator.begin(
       std::chrono::milliseconds(1000 * environmentInt("DTORCH_TIMEOUT", 300)));
   std::vector<std::shared_ptr<DistTensor>> results;
@@ -315,6 +324,7 @@ LocalExecutor::run(LoadedProgram &loaded,
     std::unique_lock wait(run.mutex);
     run.finished.wait(wait, [&] { return run.running == 0; });
   }
+  ended = now();
   if (run.firstError)
     std::rethrow_exception(run.firstError);
   std::vector<DistTensorRef> finished;

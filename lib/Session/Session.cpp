@@ -158,6 +158,10 @@ struct Arguments {
         list.push_back({nullptr, input->scalarData(), input->type().dtype});
         continue;
       }
+      if (!input->computed())
+        throw Error("value: it was recorded to be replayed, so it has none; "
+                    "return it from the function that dtorch.compile records",
+                    ErrorKind::Runtime);
       values.push_back(input->value());
       list.push_back({values.back().get(), nullptr, {}});
     }

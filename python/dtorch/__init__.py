@@ -66,6 +66,7 @@ from dtorch.random import initial_seed, manual_seed
 from dtorch.tensor import Tensor, from_numpy, frombuffer
 
 from dtorch import nn  # isort: skip
+from dtorch._compile import compile  # isort: skip
 
 bool = dtypes.bool_
 float = float32
@@ -97,6 +98,7 @@ __all__ = [
     "arange",
     "assign_layers_to_stages",
     "bfloat16",
+    "compile",
     "compile_counters",
     "counters",
     "device",

@@ -74,6 +74,8 @@ class Node:
     """Settable; names the argument of a dump: "model.norm.weight"."""
     parameter: bool
     """Settable on inputs."""
+    integer: int | None
+    """Of a scalar of int64, its number."""
     version: int
     """Goes up when `assign` replaces the value of an input."""
 
@@ -112,8 +114,12 @@ def record(op: str, operands: Sequence[TensorBase | Node], **attrs: AttrValue) -
 def set_process_graph(graph: Graph) -> None:
     """Says where threads record that have no graph of their own."""
 
-def set_thread_graph(graph: Graph | None) -> None:
-    """Says where this thread records; the caller keeps the graph alive."""
+def set_thread_graph(graph: Graph | None, replays: bool = False) -> None:
+    """Says where this thread records, and whether to be replayed; the caller
+    keeps the graph alive."""
+
+def check_looking() -> None:
+    """Raises if this thread records to be replayed: there are no values then."""
 
 def set_is_internal(is_internal: Callable[[str], bool]) -> None:
     """Says which files' frames `location()` skips."""
@@ -124,6 +130,34 @@ def location() -> Location:
 def hot_function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A callable with the short way `name` in front of the function. Attributes:
     `way`, its name, and `short_calls`, how many calls the function never saw."""
+
+def has_short_way(name: str) -> bool: ...
+
+class Replay:
+    """The ops between outputs and what they start from, to be recorded again."""
+
+    def __init__(self, outputs: Sequence[TensorBase | Node], first: int) -> None:
+        """Nodes recorded before the sequence number `first` are inputs."""
+    @property
+    def inputs(self) -> list[Node]:
+        """In order of first use; kept alive."""
+    @property
+    def random_keys(self) -> list[tuple[int, int]]:
+        """Numbers of the inputs that are seed and offset, per random op."""
+    def record(self, inputs: Sequence[TensorBase | Node]) -> list[Tensor]:
+        """Records the ops on inputs of equal types; the outputs."""
+
+def placeholder(like: TensorBase | Node) -> Tensor:
+    """A tensor of equal type that never has a value."""
+
+def next_sequence() -> int:
+    """What `node_id` of the next node will be."""
+
+def node_id(of: TensorBase | Node) -> int:
+    """Grows with every node of the process."""
+
+def type_id(of: TensorBase | Node) -> int:
+    """Equal for values of equal shape, dtype and place, while one of them lives."""
 
 class Graph:
     def __init__(self, mode: Literal["auto", "strict"] = "auto") -> None: ...
@@ -198,6 +232,10 @@ def local_array(node: Node, index: int) -> np.ndarray[Any, Any]:
     """The bytes of the piece of the index-th device of the node's mesh."""
 
 def num_devices() -> int: ...
+def last_run() -> tuple[int, int]:
+    """When the first step of the last program began and its last one ended, on
+    the clock of `time.perf_counter_ns`."""
+
 def counters() -> dict[str, tuple[int, int]]:
     """Per kind of collective: count, bytes received summed over devices."""
 

@@ -38,6 +38,7 @@ class Reading(TensorBase):
 
     def _host_value(self) -> HostArray:
         """The value in host memory, not to be written to; read once a version."""
+        _dtorch.check_looking()
         node = self._node
         version = node.version
         if self._host is None or self._host[0] != version:

@@ -19,6 +19,7 @@ from dtorch._base import (
     check_mesh,
     flatten_ints,
     record,
+    same,
     scalar,
     wrap,
 )
@@ -110,7 +111,7 @@ def full(
     _check_sizes("full", sizes)
     value = as_number(fill_value)
     if value is None and isinstance(fill_value, TensorBase):
-        value = fill_value.item()
+        value = same(fill_value).item()
     if value is None:
         raise fail(TypeError, f"full: fill_value must be a number, got {fill_value!r:.80}")
     d = scalar_dtype(value) if dtype is None else to_dtype(dtype)

@@ -38,6 +38,7 @@ class Graph:
     def __init__(self, mode: Mode = "auto") -> None:
         self._native = _dtorch.Graph(_checked_mode(mode))
         self._guards = _Guards()
+        self._replays = False  # recorded by `compile`: no value exists
 
     @staticmethod
     def default_graph() -> Graph:
@@ -95,7 +96,7 @@ class Graph:
 
     def __enter__(self) -> Graph:
         _stack().append(self)
-        _dtorch.set_thread_graph(self._native)
+        _dtorch.set_thread_graph(self._native, self._replays)
         return self
 
     def __exit__(
@@ -106,7 +107,10 @@ class Graph:
     ) -> None:
         stack = _stack()
         stack.pop()
-        _dtorch.set_thread_graph(stack[-1]._native if stack else None)
+        if stack:
+            _dtorch.set_thread_graph(stack[-1]._native, stack[-1]._replays)
+        else:
+            _dtorch.set_thread_graph(None)
 
 
 _local = threading.local()

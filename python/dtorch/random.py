@@ -36,3 +36,21 @@ def next_key() -> tuple[int, int]:
     global _offset
     _offset += 1
     return _seed, _offset - 1
+
+
+def state() -> tuple[int, int]:
+    """Seed and offset of what comes next."""
+    return _seed, _offset
+
+
+def restart(at: tuple[int, int]) -> None:
+    """Goes back to a state."""
+    global _seed, _offset
+    _seed, _offset = at
+
+
+def take_keys(count: int) -> tuple[int, int]:
+    """Seed and first offset of `count` random tensors."""
+    global _offset
+    _offset += count
+    return _seed, _offset - count

@@ -18,7 +18,9 @@ struct Capture {
     bool stored = false;
     std::span<const int64_t> operands;
   };
-  std::vector<Node *> inputs; ///< nodes with a value, in order of first use
+  /// Nodes with a value (or that wait for one: Node::placeholder), in order of
+  /// first use.
+  std::vector<Node *> inputs;
   std::vector<Step> steps;
 
   Capture() = default;
@@ -39,7 +41,9 @@ private:
 /// Collects what the wanted nodes need. A step that somebody else holds is
 /// stored too, which never changes what is computed. Iterative, so the length
 /// of a chain does not matter.
-Capture capture(std::span<const NodeRef> wanted);
+///
+/// Nodes recorded before the sequence number `first` are inputs as well.
+Capture capture(std::span<const NodeRef> wanted, int64_t first = 0);
 
 /// Names of the inputs as arguments of a program: their own, or `input0`, …,
 /// `scalar0`, … and `parameter0`, … in order of first use. All differ, but for

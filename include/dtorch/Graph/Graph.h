@@ -49,9 +49,11 @@ public:
   std::vector<NodeRef> pendingNodes();
 
 private:
+  friend class Replay;
   NodeRef makeNode(Node::Kind kind, std::span<NodeRef> inputs,
                    Location location);
   NodeRef makeOp(OpUseRef use, std::span<NodeRef> inputs, Location location);
+  ScopeRef currentScope() const;
   NodeRef recordOp(const OpInfo &op, std::vector<NodeRef> inputs, Attrs attrs,
                    Location location);
 

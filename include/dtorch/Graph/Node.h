@@ -43,6 +43,8 @@ public:
   /// A 0-dim host input: a runtime operand, never part of a program's key.
   /// `bits` holds the number in the element type.
   static NodeRef scalar(double number, DType dtype, uint64_t bits);
+  /// An input that never has a value: ops on it are recorded to be replayed.
+  static NodeRef placeholder(ValueTypeRef type);
 
   Node(const Node &) = delete;
   Node &operator=(const Node &) = delete;
@@ -70,6 +72,8 @@ public:
   bool strict() const { return strictMode; }
   /// Grows with every node of the process, so operands come before results.
   int64_t sequence() const { return sequenceNumber; }
+  /// The sequence number of the next node of the process.
+  static int64_t nextSequence();
 
   /// Null until it is computed.
   DistTensorRef value() const;
@@ -96,6 +100,7 @@ private:
   friend class Counted<Node>;
   friend class Graph;
   friend class NodeRegistry;
+  friend class Replay;
   friend struct CaptureBuilder;
 
   explicit Node(Kind kind);

@@ -25,6 +25,12 @@ struct RunArgument {
   DType scalarType = DType::Float32;
 };
 
+/// When the last run's first step began and its last one ended: nanoseconds on
+/// the monotonic clock. For measuring what stands before the first kernel.
+struct RunTimes {
+  int64_t began = 0, ended = 0;
+};
+
 /// Runs programs on the devices of this process. Each virtual device is one
 /// thread; host instructions run on the calling thread. Every wait is bounded
 /// (DTORCH_TIMEOUT seconds, default 300); a failing device ends the run on all
@@ -48,6 +54,7 @@ public:
   run(LoadedProgram &program, std::span<const RunArgument> arguments) = 0;
   std::vector<DistTensorRef> run(LoadedProgram &program,
                                  const std::vector<DistTensorRef> &arguments);
+  virtual RunTimes lastRun() const = 0;
 };
 
 /// Counts per kind of collective, taken inside the communicator. `count` goes

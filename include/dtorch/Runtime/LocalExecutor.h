@@ -31,6 +31,7 @@ public:
   std::shared_ptr<LoadedProgram> load(Program program) override;
   std::vector<DistTensorRef>
   run(LoadedProgram &program, std::span<const RunArgument> arguments) override;
+  RunTimes lastRun() const override { return {began.load(), ended.load()}; }
 
 private:
   struct Run;
@@ -40,6 +41,7 @@ private:
   LocalCommunicator communicator;
   std::map<int64_t, std::unique_ptr<DeviceThread>> threads;
   StorageRef hostArena;
+  std::atomic<int64_t> began{0}, ended{0};
   std::mutex mutex; ///< one load or run at a time
   pid_t owner;      ///< threads do not survive a fork
 };

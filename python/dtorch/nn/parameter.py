@@ -8,6 +8,7 @@ from typing import Any
 from dtorch import _dtorch, arrays
 from dtorch._base import check_mesh
 from dtorch._reading import read
+from dtorch._tracing import note_read
 from dtorch.arrays import HostArray
 from dtorch.dtypes import dtype as DType
 from dtorch.graph import Graph
@@ -93,7 +94,9 @@ class CellTensor(Tensor):
 
     @property
     def _node(self) -> _dtorch.Node:  # type: ignore[override]
-        return self._cell.get()
+        node = self._cell.get()
+        note_read(self, node)
+        return node
 
     @property
     def shape(self) -> tuple[int, ...]:

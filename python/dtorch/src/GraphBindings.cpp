@@ -1,6 +1,6 @@
 //===- GraphBindings.cpp - nodes, graphs, values and runs -----------------===//
 
-#include "Bindings.h"
+#include "Recording.h"
 #include "dtorch/Runtime/Executor.h"
 #include "dtorch/Session/Inputs.h"
 #include "dtorch/Session/Session.h"
@@ -57,6 +57,14 @@ static void bindNode(py::module_ &module) {
               throw Error("parameter: only an input can be one");
             self.node->parameter = parameter;
           })
+      .def_property_readonly("integer",
+                             [](const Handle &self) -> std::optional<int64_t> {
+                               if (!self.node->isScalar() ||
+                                   self.node->type().dtype != DType::Int64)
+                                 return std::nullopt;
+                               return *static_cast<const int64_t *>(
+                                   self.node->scalarData());
+                             })
       .def_property_readonly("version", [](const Handle &self) {
         return self.node->info().version;
       });
@@ -161,6 +169,7 @@ static void bindGraphClass(py::module_ &module) {
              return nodes;
            })
       .def("sync", [](Graph &graph) {
+        checkLooking();
         {
           py::gil_scoped_release release;
           Session::local().sync(graph);
@@ -174,6 +183,7 @@ static void bindGraphClass(py::module_ &module) {
 //===----------------------------------------------------------------------===//
 
 static DistTensorRef valueOf(const Handle &handle) {
+  checkLooking();
   DistTensorRef value = handle.node->value();
   if (!value)
     throw Error("value: the node is not computed; flush it first",
@@ -214,6 +224,7 @@ static py::array localArray(const Handle &handle, int64_t index) {
 }
 
 static void flushNodes(const py::sequence &nodes) {
+  checkLooking();
   std::vector<NodeRef> wanted;
   for (py::handle node : nodes)
     wanted.push_back(node.cast<const Handle &>().node);
@@ -242,6 +253,10 @@ static void bindValues(py::module_ &module) {
 
 static void bindCounters(py::module_ &module) {
   module.def("num_devices", [] { return Executor::local().numDevices(); });
+  module.def("last_run", [] {
+    RunTimes times = Executor::local().lastRun();
+    return py::make_tuple(times.began, times.ended);
+  });
   module.def("counters", [] {
     py::dict result;
     for (const auto &[kind, counter] : communicationCounters())

@@ -12,5 +12,6 @@ PYBIND11_MODULE(_dtorch, module) {
   bindTensor(module);
   bindRecording(module);
   bindHot(module);
+  bindReplay(module);
   bindTesting(module);
 }

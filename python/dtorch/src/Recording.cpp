@@ -13,8 +13,20 @@ static Graph *processGraph = nullptr; ///< lives for ever
 /// Of the innermost `with Graph():` of the thread, which keeps it alive.
 static constinit thread_local Graph *threadGraph = nullptr;
 
+/// Whether that graph is recorded to be replayed.
+static constinit thread_local bool threadReplays = false;
+
 Graph &python::currentGraph() {
   return threadGraph ? *threadGraph : *processGraph;
+}
+
+void python::checkLooking() {
+  if (threadReplays)
+    withLocation(currentLocation(), [] {
+      throw Error("compile: no value can be looked at while a function is "
+                  "recorded\n  note: return the tensor and look at it outside",
+                  ErrorKind::Runtime);
+    });
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,7 +139,14 @@ void python::bindRecording(py::module_ &module) {
     *kept = std::move(graph);
     processGraph = kept->get();
   });
-  module.def("set_thread_graph", [](Graph *graph) { threadGraph = graph; });
+  module.def(
+      "set_thread_graph",
+      [](Graph *graph, bool replays) {
+        threadGraph = graph;
+        threadReplays = replays;
+      },
+      py::arg("graph").none(true), py::arg("replays") = false);
+  module.def("check_looking", &checkLooking);
   module.def("set_is_internal", [](const py::function &function) {
     isInternal = py::object(function).release().ptr();
   });

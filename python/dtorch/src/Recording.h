@@ -16,6 +16,11 @@ Location currentLocation();
 PyObject *recordTensor(const OpForm &form, std::span<const int64_t> numbers,
                        std::span<NodeRef> operands);
 
+/// Throws Error if this thread records for `dtorch.compile`: there are no
+/// values to look at.
+void checkLooking();
+
 void bindRecording(py::module_ &module);
+void bindReplay(py::module_ &module);
 
 } // namespace dtorch::python
